@@ -1,0 +1,9 @@
+"""Machinery of configurations: strict loading and saving, a stable hash, the error type for users.
+
+The configurations themselves are frozen keyword-only dataclasses that live beside what they configure.
+"""
+
+from anira.config.errors import UserError, nearest
+from anira.config.strict import config_hash, from_dict, load, save, to_dict
+
+__all__ = ["UserError", "config_hash", "from_dict", "load", "nearest", "save", "to_dict"]

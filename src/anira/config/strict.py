@@ -1,0 +1,136 @@
+"""Strict conversion between configuration dataclasses and JSON: nothing is ignored, nothing is guessed.
+
+A difficulty setting that is silently dropped is the worst bug a project like this can have, so an unknown key, a
+missing key and a value of the wrong type are all errors that name the key.
+"""
+
+import dataclasses
+import hashlib
+import json
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from anira.config.errors import UserError, nearest
+
+C = TypeVar("C")
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Return a configuration as plain JSON values: nested dictionaries, lists, numbers, strings.
+
+    >>> @dataclasses.dataclass(frozen=True, kw_only=True)
+    ... class Sizes:
+    ...     values: tuple[int, ...] = (3, 4)
+    >>> to_dict(Sizes())
+    {'values': [3, 4]}
+    """
+    return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
+
+
+def from_dict(cls: type[C], data: Mapping[str, Any]) -> C:
+    """Build a configuration from plain values; the inverse of `to_dict`.
+
+    Every key must be there and no other: a stored configuration says everything, so that a later change of a
+    default cannot change what an old file means.
+    """
+    return _build(cls, data, where=cls.__name__)
+
+
+def save(config: Any, path: Path) -> None:
+    """Write a configuration as indented JSON."""
+    path.write_text(json.dumps(to_dict(config), indent=2) + "\n")
+
+
+def load(cls: type[C], path: Path) -> C:
+    """Read what `save` wrote; errors name the file."""
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    try:
+        return from_dict(cls, data)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def config_hash(config: Any) -> str:
+    """Return 8 hexadecimal digits that depend on the values only, not on field order, process or platform."""
+    canonical = json.dumps(to_dict(config), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:8]
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_dict(value)
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value
+
+
+def _build(cls: type[C], data: object, *, where: str) -> C:
+    if not isinstance(data, Mapping):
+        raise UserError(f"{where} must be a table of keys and values, not {data!r}")
+    hints = get_type_hints(cls)
+    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    for key in data:
+        if key not in names:
+            raise UserError(f"unknown key {key!r} in {where}: {nearest(key, names)}")
+    for name in names:
+        if name not in data:
+            raise UserError(f"missing key {name!r} in {where}: {nearest(name, data) if data else 'it is empty'}")
+    return cls(**{name: _convert(hints[name], data[name], where=f"{where}.{name}") for name in names})
+
+
+def _convert(hint: Any, value: Any, *, where: str) -> Any:
+    """Check `value` against the annotation `hint` and give it its Python form (lists become tuples)."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _convert_union(args, value, where=where)
+    if origin is Literal:
+        if value not in args:
+            raise UserError(f"{where} must be one of {', '.join(map(str, args))}, not {value!r}")
+        return value
+    if origin is tuple:
+        return _convert_tuple(args, value, where=where)
+    if origin is dict or hint is Any:
+        return value
+    if dataclasses.is_dataclass(hint):
+        return _build(hint, value, where=where)  # type: ignore[arg-type]
+    return _convert_scalar(hint, value, where=where)
+
+
+def _convert_union(args: tuple[Any, ...], value: Any, *, where: str) -> Any:
+    if value is None and type(None) in args:
+        return None
+    choices = [arg for arg in args if arg is not type(None)]
+    if len(choices) == 1:
+        return _convert(choices[0], value, where=where)
+    for choice in choices:
+        try:
+            return _convert(choice, value, where=where)
+        except UserError:
+            continue
+    raise UserError(f"{where} cannot be {value!r}")
+
+
+def _convert_tuple(args: tuple[Any, ...], value: Any, *, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise UserError(f"{where} must be a list, not {value!r}")
+    if len(args) == 2 and args[1] is Ellipsis:
+        args = (args[0],) * len(value)
+    if len(args) != len(value):
+        raise UserError(f"{where} must have {len(args)} items, not {len(value)}")
+    return tuple(_convert(arg, item, where=f"{where}[{i}]") for i, (arg, item) in enumerate(zip(args, value)))
+
+
+def _convert_scalar(hint: type, value: Any, *, where: str) -> Any:
+    # bool is a subclass of int in Python, and JSON writes 1.0 as 1: both need a word of their own.
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise UserError(f"{where} must be {hint.__name__}, not {value!r}")
+    return value
