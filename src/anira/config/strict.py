@@ -124,7 +124,9 @@ def _convert_tuple(args: tuple[Any, ...], value: Any, *, where: str) -> tuple[An
         args = (args[0],) * len(value)
     if len(args) != len(value):
         raise UserError(f"{where} must have {len(args)} items, not {len(value)}")
-    return tuple(_convert(arg, item, where=f"{where}[{i}]") for i, (arg, item) in enumerate(zip(args, value)))
+    return tuple(
+        _convert(arg, item, where=f"{where}[{i}]") for i, (arg, item) in enumerate(zip(args, value, strict=True))
+    )
 
 
 def _convert_scalar(hint: type, value: Any, *, where: str) -> Any:

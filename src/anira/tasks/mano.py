@@ -153,7 +153,7 @@ class Mano(BlockTask):
             trees.sizes > 0, vocab.id(config.operators[0]) + trees.symbols, vocab.id("0") + trees.symbols
         )
         ends = head + 2 * sizes + 1  # position of the answer marker
-        ids = np.zeros((count, int(ends.max()) + 3), dtype=np.int32)
+        ids: Ints = np.zeros((count, int(ends.max()) + 3), dtype=np.int32)
         ids[:, 0] = vocab.id(BOS)
         ids[:, head : head + len(symbol_ids)] = symbol_ids.T
         ids *= np.arange(ids.shape[1]) < ends[:, None]
