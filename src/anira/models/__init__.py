@@ -1,0 +1,9 @@
+"""Prelude-recurrent-coda transformers whose depth is set, token by token, by an exchangeable compute policy."""
+
+from anira.models.cache import DepthCache
+from anira.models.configuration import AniraConfig
+from anira.models.modeling import AniraForCausalLM, AniraOutput
+from anira.models.noise import uniform_noise
+from anira.models.policies import register_policy
+
+__all__ = ["AniraConfig", "AniraForCausalLM", "AniraOutput", "DepthCache", "register_policy", "uniform_noise"]

@@ -1,0 +1,96 @@
+"""Prelude, recurrent core and coda: stock Llama layers, put together; and what an iteration's input is."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
+
+from anira.models.configuration import AniraConfig
+from anira.models.exits import at_least_float32
+from anira.models.noise import position_noise
+
+Rope = tuple[Float[Tensor, "*tokens head"], Float[Tensor, "*tokens head"]]
+
+
+class RMSNorm(nn.Module):
+    """Root mean square norm in float32 or better. (Llama's own casts float64 down, and exactness tests need it.)"""
+
+    def __init__(self, hidden_size: int, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+        self.eps = eps
+
+    def forward(self, x: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
+        """Return x divided by its root mean square, times the weight."""
+        wide = at_least_float32(x)
+        return self.weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+
+
+class Backbone(nn.Module):
+    """The layers, without the policy and without the head."""
+
+    def __init__(self, config: AniraConfig) -> None:
+        super().__init__()
+        self.config = config
+        num_prelude, num_core, num_coda = config.num_prelude_layers, config.num_core_layers, config.num_coda_layers
+        groups = 1 if config.shared_core else config.max_depth
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        # The index of a prelude or coda layer is its place in the cache; core layers have a store of their own.
+        self.prelude = nn.ModuleList(_layer(config, i) for i in range(num_prelude))
+        self.core = nn.ModuleList(_layer(config, i % num_core) for i in range(groups * num_core))
+        self.coda = nn.ModuleList(_layer(config, num_prelude + i) for i in range(num_coda))
+        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.rotary = LlamaRotaryEmbedding(cast(Any, config))
+        concat = config.injection == "concat-linear"
+        self.adapter = nn.Linear(2 * config.hidden_size, config.hidden_size, bias=False) if concat else None
+
+    def rope(self, like: Tensor, position_ids: Int[Tensor, "batch time"]) -> Rope:
+        """Return the cosines and sines of the rotary embedding."""
+        cos, sin = self.rotary(like, position_ids)
+        return cos, sin
+
+    def initial_state(
+        self, h0: Float[Tensor, "*tokens dim"], positions: Int[Tensor, "*tokens"]
+    ) -> Float[Tensor, "*tokens dim"]:
+        """Return h^(0), the state before the first iteration."""
+        if self.config.initial_state == "zero":
+            return torch.zeros_like(h0)
+        if self.config.initial_state == "random":
+            return self.config.initial_state_std * position_noise(positions, h0.shape[-1], h0.dtype)
+        return h0
+
+    def inject(self, h: Float[Tensor, "*tokens dim"], h0: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
+        """Return the input of an iteration: the state, joined with the prelude's output if so configured."""
+        if self.adapter is not None:
+            joined: Tensor = self.adapter(torch.cat([h, h0], dim=-1))
+            return joined
+        return h + h0 if self.config.injection == "add" else h
+
+    def core_layers(self, depth: int) -> list[LlamaDecoderLayer]:
+        """Return the layers of iteration `depth`: always the same ones if the core is shared."""
+        num = self.config.num_core_layers
+        start = 0 if self.config.shared_core else (depth - 1) * num
+        return [cast(LlamaDecoderLayer, layer) for layer in self.core[start : start + num]]
+
+
+def run_layers(
+    layers: Iterable[nn.Module],
+    x: Float[Tensor, "batch time dim"],
+    mask: Tensor | None,
+    rope: Rope,
+    past: object | None,
+) -> Float[Tensor, "batch time dim"]:
+    """Run stock layers on whole rows; `past` is a cache, or anything else with a cache's `update`."""
+    for layer in layers:
+        x = layer(x, attention_mask=mask, past_key_values=past, position_embeddings=rope)
+    return x
+
+
+def _layer(config: Any, layer_idx: int) -> nn.Module:
+    layer: nn.Module = LlamaDecoderLayer(config, layer_idx)  # reads the fields that both configurations have
+    layer.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+    layer.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+    return layer

@@ -1,0 +1,189 @@
+"""The cache of a model with per-token depth: keys and values once per token and executed iteration.
+
+Prelude and coda use Hugging Face's ordinary layers. The core has a `SlotStore`: one pool of key-value slots a core
+layer, and a table that says which slot stands for a token in each iteration. A token that has halted keeps pointing
+to its last slot.
+"""
+
+from typing import Any, cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from transformers.cache_utils import Cache, DynamicLayer
+
+from anira.models.configuration import AniraConfig
+
+
+class SlotStore:
+    """Key-value slots of the core, packed without holes, and the table that addresses them.
+
+    Two tokens with depths 1 and 3, of a model with max_depth 3 and freeze = "state", own slots 0, 3 and 1, 2, 4:
+    token 0 its input state and its exit state, token 1 its three input states. (A token that runs to the end needs no
+    slot for its last state: nothing reads it.) The table, one row an iteration, is then [[0, 1], [3, 2], [3, 4]].
+    """
+
+    def __init__(self, num_layers: int, max_depth: int) -> None:
+        self.pools: list[Tensor | None] = [None] * num_layers
+        self.used = 0
+        self.max_depth = max_depth
+        self.table: Int[Tensor, "depth batch columns"] | None = None
+        self.valid: Bool[Tensor, "batch columns"] | None = None
+        self.exit_depth: Int[Tensor, "batch columns"] | None = None
+        self.full = True
+        """Whether no column of any row is padding."""
+        self.skips = False
+        """Whether a token may be without a slot in some iteration (policies that skip)."""
+
+    @property
+    def num_columns(self) -> int:
+        """Return how many tokens a row holds, padding included."""
+        return 0 if self.valid is None else self.valid.shape[1]
+
+    @property
+    def dense(self) -> bool:
+        """Whether every column of every row has a slot in every iteration, so that no mask is needed."""
+        return self.full and not self.skips
+
+    def extend(self, valid: Bool[Tensor, "batch time"], max_depth: int) -> None:
+        """Add columns for new tokens, and iterations if this call may run more of them than earlier ones."""
+        shape = (self.max_depth, *valid.shape)
+        table = torch.full(shape, -1, dtype=torch.int32, device=valid.device)
+        depth = torch.zeros(valid.shape, dtype=torch.int16, device=valid.device)
+        if self.table is None or self.valid is None or self.exit_depth is None:
+            self.table, self.valid, self.exit_depth = table, valid, depth
+        else:
+            self.table = torch.cat([self.table, table], dim=2)
+            self.valid = torch.cat([self.valid, valid], dim=1)
+            self.exit_depth = torch.cat([self.exit_depth, depth], dim=1)
+        if max_depth > self.max_depth:
+            more = self.table[-1:].expand(max_depth - self.max_depth, -1, -1)
+            self.table, self.max_depth = torch.cat([self.table, more]), max_depth
+        self.full = self.full and bool(valid.all())
+
+    def allocate(
+        self, depth: int, rows: Int[Tensor, " tokens"], columns: Int[Tensor, " tokens"], *, onwards: bool
+    ) -> slice:
+        """Give each token a new slot for iteration `depth`, and for the later ones too if `onwards`."""
+        assert self.table is not None
+        slots = slice(self.used, self.used + len(rows))
+        last = self.max_depth if onwards else depth
+        number = torch.arange(slots.start, slots.stop, dtype=torch.int32, device=rows.device)
+        self.table[depth - 1 : last, rows, columns] = number
+        self.used = slots.stop
+        return slots
+
+    def put(self, layer: int, slots: slice, keys: Float[Tensor, "n heads head"], values: Tensor) -> None:
+        """Write keys and values of one core layer into slots."""
+        pool = self.pools[layer]
+        if pool is None or slots.stop > len(pool):
+            spare = max(64, slots.stop // 8)
+            grown = keys.new_empty((slots.stop + spare, 2, *keys.shape[1:]))
+            if pool is not None:
+                grown[: slots.start] = pool[: slots.start]
+            self.pools[layer] = pool = grown
+        pool[slots, 0] = keys
+        pool[slots, 1] = values
+
+    def gather(self, layer: int, slots: Int[Tensor, "rows columns"]) -> tuple[Tensor, Tensor]:
+        """Return keys and values of these slots, each (rows, heads, columns, head)."""
+        pool = self.pools[layer]
+        assert pool is not None
+        both = pool.index_select(0, slots.reshape(-1)).view(*slots.shape, *pool.shape[1:])
+        return both[:, :, 0].transpose(1, 2), both[:, :, 1].transpose(1, 2)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows, in this order; a row may be taken several times and then shares its slots."""
+        if self.table is None or self.valid is None or self.exit_depth is None:
+            return
+        self.table = self.table.index_select(1, rows)
+        self.valid, self.exit_depth = self.valid.index_select(0, rows), self.exit_depth.index_select(0, rows)
+        self._collect()
+
+    def crop(self, num_columns: int) -> None:
+        """Keep the first columns."""
+        if self.table is None or self.valid is None or self.exit_depth is None:
+            return
+        self.table = self.table[..., :num_columns].contiguous()
+        self.valid = self.valid[:, :num_columns].contiguous()
+        self.exit_depth = self.exit_depth[:, :num_columns].contiguous()
+        self._collect()
+
+    def nbytes(self) -> int:
+        """Return the bytes of every tensor held."""
+        tensors = [*self.pools, self.table, self.valid, self.exit_depth]
+        return sum(tensor.nbytes for tensor in tensors if tensor is not None)
+
+    def _collect(self) -> None:
+        """Drop the slots that no token points to any more and number the others anew."""
+        assert self.table is not None
+        kept, number = torch.unique(self.table, return_inverse=True)
+        holes = int(bool(len(kept)) and bool(kept[0] < 0))
+        self.table = (number - holes).to(torch.int32)
+        self.used = len(kept) - holes
+        self.pools = [None if pool is None else pool.index_select(0, kept[holes:]) for pool in self.pools]
+
+
+class DepthCache(Cache):
+    """What `generate` passes from one call to the next; works in greedy search, sampling, beam search and cropping."""
+
+    def __init__(self, config: AniraConfig) -> None:
+        num_layers = config.num_prelude_layers + config.num_coda_layers
+        super().__init__(layers=[DynamicLayer() for _ in range(num_layers)])
+        self.core = SlotStore(config.num_core_layers, config.max_depth)
+        self.signature = cache_signature(config)
+
+    @property
+    def exit_depth(self) -> Int[Tensor, "batch columns"] | None:
+        """The depth of every token so far, 0 at padding: the depth trace of a generation."""
+        return None if self.core.exit_depth is None else self.core.exit_depth.long()
+
+    @property
+    def num_slots(self) -> int:
+        """Key-value slots in use in each core layer."""
+        return self.core.used
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of every tensor held between calls, spare room included."""
+        pairs = [(layer.keys, layer.values) for layer in self.layers if isinstance(layer, DynamicLayer)]
+        return sum(t.nbytes for pair in pairs for t in pair if t is not None) + self.core.nbytes()
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        """Return how many tokens a row holds."""
+        return self.core.num_columns
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self.core = SlotStore(len(self.core.pools), self.core.max_depth)
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Take over the rows of the beams that survive."""
+        super().reorder_cache(cast(torch.LongTensor, beam_idx))
+        self.core.select(beam_idx)
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Remove the last tokens of every row; the number is negative, as in Hugging Face's caches."""
+        super().crop(tokens_to_remove)
+        self.core.crop(self.core.num_columns - abs(tokens_to_remove))
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Repeat every row; the copies share the core's slots."""
+        super().batch_repeat_interleave(repeats)
+        if self.core.valid is not None:
+            rows = torch.arange(len(self.core.valid), device=self.core.valid.device)
+            self.core.select(rows.repeat_interleave(repeats))
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep some rows."""
+        super().batch_select_indices(indices)
+        if self.core.valid is not None:
+            rows = torch.arange(len(self.core.valid), device=self.core.valid.device)
+            self.core.select(rows[indices])
+
+
+def cache_signature(config: AniraConfig) -> dict[str, Any]:
+    """Return what a cache must have in common with the model that reads it."""
+    names = ("num_prelude_layers", "num_core_layers", "num_coda_layers", "num_key_value_heads", "head_dim", "freeze")
+    return {name: getattr(config, name) for name in names}

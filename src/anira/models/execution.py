@@ -1,0 +1,309 @@
+"""The two ways to run the core.
+
+`run_parallel` unrolls all iterations on whole rows, a static graph: training and analysis. `run_active` computes only
+the tokens that still run, against a store of keys and values: prefill and decode. Both ask the same policy in the
+same order, and give the same states; tests hold them equal in float64.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer, apply_rotary_pos_emb
+
+from anira.models.backbone import Backbone, Rope, run_layers
+from anira.models.cache import SlotStore
+from anira.models.masks import restrict
+from anira.models.policies.base import ComputePolicy, Context, Route
+
+
+@dataclass(frozen=True)
+class CoreOutput:
+    """What a run of the core leaves: the last states, the policy's state, and who executed how much."""
+
+    h: Float[Tensor, "*tokens dim"]
+    state: Any
+    executed: Int[Tensor, "*tokens"]
+    iteration_states: tuple[Float[Tensor, "batch time dim"], ...] = ()
+
+
+class FrozenKeyValues:
+    """freeze = "kv": a token that does not run keeps, layer by layer, the keys and values it computed last."""
+
+    def __init__(self, num_layers: int) -> None:
+        self._kept: list[tuple[Tensor, Tensor] | None] = [None] * num_layers
+        self._run: Tensor | None = None
+
+    def running(self, run: Bool[Tensor, "batch time"]) -> "FrozenKeyValues":
+        """Set who runs the coming iteration."""
+        self._run = run[:, None, :, None]
+        return self
+
+    def update(self, keys: Tensor, values: Tensor, layer_idx: int) -> tuple[Tensor, Tensor]:
+        """Take fresh keys and values of those who run, keep the others'."""
+        kept = self._kept[layer_idx]
+        if kept is not None and self._run is not None:
+            keys, values = torch.where(self._run, keys, kept[0]), torch.where(self._run, values, kept[1])
+        self._kept[layer_idx] = (keys, values)
+        return keys, values
+
+
+def run_parallel(
+    backbone: Backbone,
+    policy: ComputePolicy,
+    h0: Float[Tensor, "batch time dim"],
+    ctx: Context,
+    mask: Bool[Tensor, "batch 1 time time"] | None,
+    rope: Rope,
+    keep_states: bool = False,
+) -> CoreOutput:
+    """Run all iterations on all tokens; the policy's weights freeze those that have halted."""
+    config = backbone.config
+    frozen = FrozenKeyValues(config.num_core_layers) if config.freeze == "kv" else None
+    state = policy.begin(h0, ctx)
+    h = backbone.initial_state(h0, ctx.positions)
+    executed = torch.zeros_like(ctx.positions)
+    states = [h]
+    for depth in range(1, ctx.max_depth + 1):
+        route = policy.route(depth, h, state)
+        executed = executed + route.run
+        see = _visible(route, executed, config.freeze, policy)
+        square = mask if see is None else restrict(mask, see)
+        view = None if frozen is None else frozen.running(route.run)
+        candidate = run_layers(backbone.core_layers(depth), backbone.inject(h, h0), square, rope, view)
+        h = policy.update(depth, h, candidate, route, state)
+        states.append(h)
+    return CoreOutput(h, state, executed, tuple(states) if keep_states else ())
+
+
+def _visible(route: Route, executed: Tensor, freeze: str | None, policy: ComputePolicy) -> Tensor | None:
+    """Return whose keys can be seen. Under freeze = "kv" a token that never ran has none."""
+    if freeze == "kv" and policy.timing == "route":
+        return executed > 0 if route.see is None else route.see & (executed > 0)
+    return route.see
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A flat list of tokens, ordered by row and column, with their rotary phases and their prelude's output."""
+
+    rows: Int[Tensor, " tokens"]
+    columns: Int[Tensor, " tokens"]
+    rope: Rope
+    h0: Float[Tensor, "tokens dim"]
+
+    def take(self, index: Tensor) -> "Tokens":
+        """Return some of the tokens."""
+        cos, sin = self.rope
+        return Tokens(self.rows[index], self.columns[index], (cos[index], sin[index]), self.h0[index])
+
+
+@torch.no_grad()
+def run_active(
+    backbone: Backbone,
+    policy: ComputePolicy,
+    tokens: Tokens,
+    ctx: Context,
+    store: SlotStore,
+) -> CoreOutput:
+    """Run each iteration on those tokens only that the policy wants to run."""
+    return _ActiveRun(backbone, policy, tokens, ctx, store).run()
+
+
+class _ActiveRun:
+    """One call of `run_active`: the tokens of the call, and which of them are still in play."""
+
+    def __init__(
+        self, backbone: Backbone, policy: ComputePolicy, tokens: Tokens, ctx: Context, store: SlotStore
+    ) -> None:
+        self.backbone, self.policy, self.store = backbone, policy, store
+        self.all = self.tokens = tokens
+        self.max_depth = ctx.max_depth
+        store.skips = store.skips or policy.timing == "route"
+        self.state = policy.begin(tokens.h0, ctx)
+        self.h = backbone.initial_state(tokens.h0, ctx.positions)
+        self.executed = torch.zeros_like(tokens.rows)
+        self.index: Tensor | None = None  # the tokens in play; None while that is all of them
+        self.attention: _Attention | None = None  # made anew whenever the set of running tokens changes
+        self.state_frozen = backbone.config.freeze == "state"
+        # Whether the store holds keys and values of a token's present state. Exits are final except for timing "route".
+        self.stored = torch.zeros_like(tokens.rows, dtype=torch.bool) if policy.timing == "route" else None
+
+    def run(self) -> CoreOutput:
+        """Iterate until nobody is left or the last iteration is done."""
+        for depth in range(1, self.max_depth + 1):
+            if not self._iterate(depth):
+                break
+        else:
+            if self.state_frozen and self.max_depth < self.store.max_depth and len(self.tokens.rows):
+                # A later call may go deeper than this one was allowed to, and then reads these exit states.
+                self._store_states(self.max_depth + 1, self.tokens, self._present(self.h))
+        return CoreOutput(self.h, self.state, self.executed)
+
+    def _present(self, values: Tensor) -> Tensor:
+        return values if self.index is None else values[self.index]
+
+    def _iterate(self, depth: int) -> bool:
+        """Run one iteration; return whether anybody ran or may still run."""
+        h = self._present(self.h)
+        state = self.state if self.index is None else self.state.take(self.index)
+        route = self.policy.route(depth, h, state)
+        if self.stored is not None:
+            return self._iterate_routed(depth, h, state, route)
+        if not bool(route.run.all()):
+            self._retire(depth, h, route.run)
+            if not len(self.tokens.rows):
+                return False
+            staying = route.run.nonzero()[:, 0]
+            h, state, route = h[staying], state.take(staying), _take_route(route, staying)
+        h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=True), route, state)
+        self._write_back(self.index, h, state)
+        return True
+
+    def _iterate_routed(self, depth: int, h: Tensor, state: Any, route: Route) -> bool:
+        """The same where tokens may skip an iteration and run a later one: nobody ever leaves."""
+        assert self.stored is not None
+        onwards = route.see is None
+        if self.state_frozen and onwards:
+            stale = (~route.run & ~self.stored).nonzero()[:, 0]
+            if len(stale):
+                self._store_states(depth, self.all.take(stale), h[stale])
+                self.stored[stale] = True
+        running = route.run.nonzero()[:, 0]
+        if len(running):
+            self.attention = None
+            part, route = state.take(running), _take_route(route, running)
+            candidate = self._core(depth, self.all.take(running), h[running], onwards=onwards)
+            self._write_back(running, self.policy.update(depth, h[running], candidate, route, part), part)
+            self.stored[running] = False
+        return True
+
+    def _retire(self, depth: int, h: Tensor, run: Tensor) -> None:
+        """Take the tokens that have halted out of play; others will read their exit state from the store."""
+        if self.state_frozen:
+            leaving = (~run).nonzero()[:, 0]
+            self._store_states(depth, self.tokens.take(leaving), h[leaving])
+        staying = run.nonzero()[:, 0]
+        self.index = staying if self.index is None else self.index[staying]
+        self.tokens = self.all.take(self.index)
+        self.attention = None
+
+    def _store_states(self, depth: int, tokens: Tokens, h: Tensor) -> None:
+        """Write keys and values of present states, from iteration `depth` on (freeze = "state" has one core layer)."""
+        if depth > self.store.max_depth:
+            return
+        (layer,) = self.backbone.core_layers(depth)
+        attention = layer.self_attn
+        x = layer.input_layernorm(self.backbone.inject(h, tokens.h0))
+        keys = attention.k_proj(x).view(len(x), -1, attention.head_dim)
+        values = attention.v_proj(x).view(len(x), -1, attention.head_dim)
+        _, keys = apply_rotary_pos_emb(keys, keys, *tokens.rope)
+        slots = self.store.allocate(depth, tokens.rows, tokens.columns, onwards=True)
+        self.store.put(0, slots, keys, values)
+
+    def _core(self, depth: int, tokens: Tokens, h: Tensor, *, onwards: bool) -> Tensor:
+        """Return the core's output for these tokens; their keys and values go to the store on the way."""
+        slots = self.store.allocate(depth, tokens.rows, tokens.columns, onwards=onwards)
+        self.attention = self.attention or _Attention(self.store, tokens)
+        self.attention.begin(depth, slots)
+        x = self.backbone.inject(h, tokens.h0)
+        for layer in self.backbone.core_layers(depth):
+            x = self.attention.layer(layer, x, tokens.rope)
+        return x
+
+    def _write_back(self, index: Tensor | None, h: Tensor, state: Any) -> None:
+        if index is None:
+            self.h, self.state = h, state
+            self.executed += 1
+        else:
+            self.h[index] = h
+            self.executed[index] += 1
+            self.state.put(index, state)
+
+
+def _take_route(route: Route, index: Tensor) -> Route:
+    def pick(values: Tensor | None) -> Tensor | None:
+        return None if values is None else values[index]
+
+    return Route(route.run[index], pick(route.weight), pick(route.see))
+
+
+class _Attention:
+    """Attention of a flat list of tokens over the store: each sees its own row, up to its own column.
+
+    The linear maps run on the flat list, so that nothing is spent on padding; only the attention itself is laid out
+    in rows.
+    """
+
+    def __init__(self, store: SlotStore, tokens: Tokens) -> None:
+        self.store = store
+        assert store.valid is not None
+        batch, columns = store.valid.shape
+        self.row_ids, row, count = torch.unique_consecutive(tokens.rows, return_inverse=True, return_counts=True)
+        self.most = int(count.max())
+        self.all_rows = len(self.row_ids) == batch
+        self.whole = store.dense and len(tokens.rows) == batch * columns
+        self.columns = tokens.columns
+        if self.most > 1:
+            first = count.cumsum(0) - count
+            self.place = (row, torch.arange(len(row), device=row.device) - first[row])
+        self.depth, self.slots = 0, slice(0, 0)
+
+    def begin(self, depth: int, slots: slice) -> None:
+        """Note the iteration, where its keys and values go, and who sees whom in it."""
+        assert self.store.table is not None
+        self.depth, self.slots = depth, slots
+        if self.whole:
+            return
+        table = self.store.table[depth - 1]
+        seen = table if self.all_rows else table.index_select(0, self.row_ids)
+        self.seen = seen if self.store.dense else seen.clamp(min=0)
+        self.mask = self._mask(seen)
+
+    def layer(self, layer: LlamaDecoderLayer, x: Float[Tensor, "tokens dim"], rope: Rope) -> Tensor:
+        """Run a stock layer on the flat list (the same steps as its own forward, with attention over the store)."""
+        attention = layer.self_attn
+        shape = (len(x), -1, attention.head_dim)
+        y = layer.input_layernorm(x)
+        q, k, v = (project(y).view(shape) for project in (attention.q_proj, attention.k_proj, attention.v_proj))
+        q, k = apply_rotary_pos_emb(q, k, *rope)
+        self.store.put(attention.layer_idx, self.slots, k, v)
+        x = x + attention.o_proj(self._attend(attention, q, k, v).reshape(len(x), -1))
+        out: Tensor = x + layer.mlp(layer.post_attention_layernorm(x))
+        return out
+
+    def _attend(self, attention: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        grouped = attention.num_key_value_groups > 1
+        if self.whole:  # every token of every row, and no past: plain causal attention on what was just computed
+            q, k, v = (t.view(len(self.row_ids), -1, *t.shape[1:]).transpose(1, 2) for t in (q, k, v))
+            out = scaled_dot_product_attention(q, k, v, is_causal=True, scale=attention.scaling, enable_gqa=grouped)
+            return out.transpose(1, 2)
+        keys, values = self.store.gather(attention.layer_idx, self.seen)
+        queries = self._lay_out(q)
+        out = scaled_dot_product_attention(
+            queries, keys, values, attn_mask=self.mask, scale=attention.scaling, enable_gqa=grouped
+        )
+        return out[:, :, 0] if self.most == 1 else out.transpose(1, 2)[self.place]
+
+    def _lay_out(self, q: Float[Tensor, "tokens heads head"]) -> Float[Tensor, "rows heads most head"]:
+        if self.most == 1:
+            return q.unsqueeze(2)
+        laid = q.new_zeros((len(self.row_ids), self.most, *q.shape[1:]))
+        laid[self.place] = q
+        return laid.transpose(1, 2)
+
+    def _mask(self, seen: Int[Tensor, "rows columns"]) -> Bool[Tensor, "rows 1 most columns"] | None:
+        if self.most == 1 and self.store.dense and self._last_column:
+            return None
+        columns = torch.arange(seen.shape[1], device=seen.device)
+        own = torch.full((len(seen), self.most), seen.shape[1], device=seen.device)  # spare queries see everything
+        own[self.place if self.most > 1 else (torch.arange(len(seen)), 0)] = self.columns
+        return (seen >= 0)[:, None, None, :] & (columns <= own[:, None, :, None])
+
+    @property
+    def _last_column(self) -> bool:
+        assert self.store.valid is not None
+        return bool((self.columns == self.store.valid.shape[1] - 1).all())

@@ -1,0 +1,54 @@
+"""Randomness of policies as an input: uniform numbers addressed by (seed, step, row, position, channel).
+
+A counter hash, not a generator with a state: padding, sharding over processes, resuming and compilation cannot change
+the numbers, and the graph that consumes them is free of random calls.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+_GOLDEN = -7046029254386353131  # 2^64 / golden ratio as a signed 64-bit number; torch has no unsigned arithmetic
+_MIX_1 = -4658895280553007687
+_MIX_2 = -7723592293110705685
+
+
+def uniform_noise(
+    *, seed: int, step: int, rows: Int[Tensor, " batch"], positions: Int[Tensor, " time"], width: int
+) -> Float[Tensor, "batch time width"]:
+    """Return uniform float32 numbers in the open interval (0, 1).
+
+    >>> args = dict(seed=0, step=7, positions=torch.arange(3), width=2)
+    >>> both = uniform_noise(rows=torch.tensor([5, 9]), **args)
+    >>> bool((both[1] == uniform_noise(rows=torch.tensor([9]), **args)[0]).all())
+    True
+    """
+    key = _mix(_mix(torch.tensor(seed, device=rows.device)) + step)
+    per_row = _mix(key + rows.long())[:, None]
+    per_token = _mix(per_row + positions.long())[..., None]
+    bits = _mix(per_token + torch.arange(width, device=rows.device))
+    # 23 bits and a half: exactly representable, never 0 and never 1, so that both logarithms of a Gumbel are finite.
+    return ((bits & 0x7FFFFF).float() + 0.5) / 0x800000
+
+
+def position_noise(positions: Int[Tensor, "*tokens"], width: int, dtype: torch.dtype) -> Float[Tensor, "*tokens width"]:
+    """Return standard normal numbers that depend on the position only, for random initial states.
+
+    Keyed by position, because a state drawn anew at every call could not be cached exactly.
+    """
+    bits = _mix(_mix(positions.long())[..., None] + torch.arange(width, device=positions.device))
+    uniform = ((bits & 0x7FFFFF).double() + 0.5) / 0x800000
+    return (torch.erfinv(2 * uniform - 1) * 2**0.5).to(dtype)
+
+
+def _mix(x: Tensor) -> Tensor:
+    """Scramble 64-bit integers so that neighbouring inputs give unrelated outputs (the splitmix64 finaliser)."""
+    x = x + _GOLDEN
+    x = (x ^ _shift(x, 30)) * _MIX_1
+    x = (x ^ _shift(x, 27)) * _MIX_2
+    return x ^ _shift(x, 31)
+
+
+def _shift(x: Tensor, bits: int) -> Tensor:
+    # The mask makes torch's arithmetic shift a logical one.
+    return (x >> bits) & ((1 << (64 - bits)) - 1)

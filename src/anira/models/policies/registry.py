@@ -1,0 +1,49 @@
+"""Policies by name: ours, those of installed packages (entry point `anira.policies`), those registered at run time."""
+
+import dataclasses
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+from anira.config import UserError, from_dict, nearest, to_dict
+from anira.models.policies.anira_e import AniraE
+from anira.models.policies.anira_o import AniraO
+from anira.models.policies.base import ComputePolicy
+from anira.models.policies.fixed import Fixed
+
+P = TypeVar("P", bound=type[ComputePolicy])
+_policies: dict[str, type[ComputePolicy]] = {cls.name: cls for cls in (AniraE, AniraO, Fixed)}
+
+
+def register_policy(cls: P) -> P:
+    """Make a policy known by its `name`; also a class decorator."""
+    known = _policies.get(cls.name)
+    if known is not None and known.__qualname__ != cls.__qualname__:
+        raise UserError(f"a policy named {cls.name!r} is already registered; choose another name")
+    _policies[cls.name] = cls
+    return cls
+
+
+def policy_class(name: str) -> type[ComputePolicy]:
+    """Return the class of a policy; an unknown name is the user's error."""
+    if name not in _policies:
+        for point in entry_points(group="anira.policies", name=name):
+            register_policy(point.load())
+    if name not in _policies:
+        hint = nearest(name, _policies)
+        raise UserError(f"unknown policy {name!r}: {hint} (a policy from outside must be imported first: --plugin)")
+    return _policies[name]
+
+
+def resolve_policy(options: Any) -> dict[str, Any]:
+    """Return a policy's options complete and checked, as the model's configuration stores them.
+
+    >>> resolve_policy({"name": "fixed"})
+    {'name': 'fixed'}
+    """
+    if not isinstance(options, dict) or not isinstance(options.get("name"), str):
+        raise UserError(f"policy must be a table with a name, as in {{'name': 'anira-e'}}, not {options!r}")
+    name = options["name"]
+    cls = policy_class(name).Options
+    defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+    given = {key: value for key, value in options.items() if key != "name"}
+    return {"name": name, **to_dict(from_dict(cls, {**defaults, **given}))}
