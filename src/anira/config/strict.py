@@ -56,8 +56,13 @@ def load(cls: type[C], path: Path) -> C:
 
 
 def config_hash(config: Any) -> str:
-    """Return 8 hexadecimal digits that depend on the values only, not on field order, process or platform."""
-    canonical = json.dumps(to_dict(config), sort_keys=True, separators=(",", ":"))
+    """Return 8 hexadecimal digits that depend on the values only, not on field order, process or platform.
+
+    The values are those a stored configuration has, where a float field that was given 1 holds 1.0: equal
+    configurations have equal hashes, before and after they are saved.
+    """
+    stored = to_dict(from_dict(type(config), to_dict(config)))
+    canonical = json.dumps(stored, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:8]
 
 

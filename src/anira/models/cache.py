@@ -119,9 +119,12 @@ class SlotStore:
         assert self.table is not None
         kept, number = torch.unique(self.table, return_inverse=True)
         holes = int(bool(len(kept)) and bool(kept[0] < 0))
+        kept = kept[holes:]
+        self.used = len(kept)
+        if self.used and int(kept[-1]) == self.used - 1:
+            return  # only the last slots went: nothing to move
         self.table = (number - holes).to(torch.int32)
-        self.used = len(kept) - holes
-        self.pools = [None if pool is None else pool.index_select(0, kept[holes:]) for pool in self.pools]
+        self.pools = [None if pool is None else pool.index_select(0, kept) for pool in self.pools]
 
 
 class DepthCache(Cache):

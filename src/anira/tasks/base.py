@@ -5,6 +5,7 @@ of 4096 with one random stream a block, and a batch is a slice. So any batch siz
 """
 
 import hashlib
+import operator
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -204,6 +205,9 @@ class BlockTask(ABC):
     def rows(self, *, seed: int, stream: str, start: int, count: int, knob: int | None = None) -> Rows:
         """Return rows start .. start + count of a stream, all with the given knob or with the training mixture."""
         self._check_address(seed, stream, start, count, knob)
+        # Plain integers from numpy's: random streams are addressed by the text of these numbers.
+        seed, start, count = (operator.index(number) for number in (seed, start, count))
+        knob = None if knob is None else operator.index(knob)
         parts = []
         while count > 0:
             block, offset = divmod(start, BLOCK)

@@ -20,6 +20,7 @@ from anira.tasks.base import IGNORE, BlockTask, Floats, Instance, Ints, Knob, Pr
 from anira.tasks.vocab import ANSWER, BOS, EOS, PAD, Vocab
 
 OPERATORS: Final = ("+", "-", "*")
+_LARGEST_MODULUS = 1000  # the table of operations holds every pair of values
 _LARGEST = 200  # operators; a bound against typing errors, far beyond what a model can be asked
 
 
@@ -41,8 +42,8 @@ class ManoConfig:
     """Write <bos>, operators and markers as one of two twins at random, as the reference generator does."""
 
     def __post_init__(self) -> None:
-        if self.modulus < 2:
-            raise UserError(f"modulus must be at least 2, not {self.modulus}")
+        if not 2 <= self.modulus <= _LARGEST_MODULUS:
+            raise UserError(f"modulus must be 2 to {_LARGEST_MODULUS}, not {self.modulus}")
         if not self.operators or len(set(self.operators)) < len(self.operators) or set(self.operators) - {*OPERATORS}:
             raise UserError(f"operators must be distinct and among + - *, not {' '.join(self.operators) or 'none'}")
         if not 1 <= self.min_size <= self.max_size <= _LARGEST:
@@ -116,8 +117,8 @@ class Mano(BlockTask):
             words.pop(0)
         while words and words[-1].startswith("<ans"):
             words.pop()
+        self.knob.check(sum(word in self.config.operators for word in words))  # also bounds the recursion that follows
         trees = _parse(words, self.config, self._table)
-        self.knob.check(int(trees.sizes[0, 0]))
         return self._write(trees, trees.sizes[0], None)
 
     def instance(self, rows: Rows, i: int) -> Instance:

@@ -1,0 +1,1 @@
+"""What `anira bench` measures, and the plain generators that the fast ones are measured against."""

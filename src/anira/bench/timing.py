@@ -1,0 +1,69 @@
+"""Measuring: interleaved repeats, medians, straight-line fits, and the facts of the machine."""
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Line:
+    """t = intercept + slope * x, by least squares."""
+
+    intercept: float
+    slope: float
+
+    @staticmethod
+    def fit(x: Sequence[float], t: Sequence[float]) -> "Line":
+        """Fit a line.
+
+        >>> Line.fit([1, 2, 3], [5.0, 7.0, 9.0]).at(10)
+        23.0
+        """
+        slope, intercept = np.polyfit(x, t, 1)
+        return Line(round(float(intercept), 12), round(float(slope), 12))
+
+    def at(self, x: float) -> float:
+        """Return the value at x."""
+        return self.intercept + self.slope * x
+
+
+def interleaved_medians(work: Mapping[str, Callable[[], Any]], *, repeats: int) -> dict[str, float]:
+    """Return the median seconds of each piece of work; they take turns, so that a busy moment slows all alike."""
+    for once in work.values():
+        once()  # the first call pays for what is loaded and allocated once
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    for _ in range(repeats):
+        for name, once in work.items():
+            start = time.perf_counter()
+            once()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def machine() -> dict[str, Any]:
+    """Return what a figure of speed depends on, and when it was measured."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()

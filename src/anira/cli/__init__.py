@@ -1,0 +1,127 @@
+"""The command line: `anira COMMAND ...`, one small module a command, imported only when it runs.
+
+This module is all that `anira --help` needs, so it imports nothing heavy and lists the commands without loading them.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from anira.config import UserError, nearest
+
+COMMANDS: Final = {
+    "tasks": ("anira.cli.tasks", "list the tasks: knob, range, cost law, vocabulary"),
+    "sample": ("anira.cli.sample", "show instances of a task, with the reference solver's probes under the tokens"),
+    "export": ("anira.cli.export", "write rows of a task to a jsonl or Parquet file"),
+    "bench": ("anira.cli.bench", "measure speed on this machine"),
+    "demo": ("anira.cli.demo", "a tour in seconds: an instance of every task, and a first file of rows"),
+}
+"""Name -> (module with a function `run(argv)`, summary)."""
+
+_HELP = """\
+usage: anira COMMAND [options]
+
+Tasks whose difficulty is a knob, with the reference solver's state at every token.
+
+commands:
+{commands}
+
+every command takes
+  --help           show what the command takes
+  --plugin MODULE  import MODULE first, from the current folder or installed, so that the tasks it registers are known
+
+examples:
+  anira sample mano --knob 5 --probes
+  anira export brevo --split eval -n 1000 --out brevo.parquet
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status: 0, 2 for the user's error, 130 if interrupted.
+
+    Errors that the user can correct become one line on stderr; anything else is a bug and keeps its traceback.
+    """
+    try:
+        try:
+            _run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            sys.stdout.flush()  # here, so that a closed pipe is noticed while we can still be silent about it
+    except UserError as error:
+        return _complain(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+        return 141  # what a shell reports for a program that SIGPIPE ended
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt:
+        return _complain("interrupted", status=130)
+    return 0
+
+
+def _run(argv: list[str]) -> None:
+    words, plugins = _take_plugins(argv)
+    command = words[0] if words else "--help"
+    if command in ("-h", "--help"):
+        print(_help(), end="")
+    elif command == "--version":
+        from anira import __version__
+
+        print(f"anira {__version__}")
+    else:
+        module, _ = _find(command)
+        _import_plugins(plugins)
+        import_module(module).run(words[1:])
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    return _HELP.format(commands="\n".join(f"  {name:{width}}  {text}" for name, (_, text) in COMMANDS.items()))
+
+
+def _find(command: str) -> tuple[str, str]:
+    if command.startswith("-"):
+        raise UserError(f"the command comes before {command}: anira COMMAND [options] (see anira --help)")
+    if command not in COMMANDS:
+        raise UserError(f"unknown command {command!r}: {nearest(command, COMMANDS)}")
+    return COMMANDS[command]
+
+
+def _take_plugins(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Separate `--plugin MODULE`, which may stand anywhere, from the other words.
+
+    >>> _take_plugins(["sample", "--plugin", "toy", "parity", "--plugin=more"])
+    (['sample', 'parity'], ['toy', 'more'])
+    """
+    words, plugins = [], []
+    rest = iter(argv)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option != "--plugin":
+            words.append(word)
+            continue
+        name = value if equals else next(rest, "")
+        if not name or name.startswith("-"):
+            raise UserError("--plugin needs the name of a module, as in --plugin mytask")
+        plugins.append(name)
+    return words, plugins
+
+
+def _import_plugins(names: list[str]) -> None:
+    if names:
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109 (sys.path holds strings)
+    for name in names:
+        if name.endswith(".py") or os.sep in name:
+            raise UserError(f"--plugin takes the name of a module, not a path: {name!r}")
+        try:
+            import_module(name)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(f"cannot import plugin {name!r}: {type(error).__name__}: {error}") from error
+
+
+def _complain(message: str, *, status: int = 2) -> int:
+    print(f"anira: {' '.join(message.split())}", file=sys.stderr)
+    return status

@@ -1,0 +1,90 @@
+"""An instance as a person reads it: the problem, and the probes under the tokens."""
+
+from itertools import accumulate
+from typing import Any
+
+from anira.cli.rows import probe_values
+from anira.tasks import IGNORE, BlockTask, Rows
+
+_GAP = 2  # spaces between columns
+_ANCHORS = {
+    "input": "compared with the depth at the token itself",
+    "target": "compared with the depth one position earlier, where the token is predicted",
+}
+
+
+def draw_instance(task: BlockTask, rows: Rows, i: int) -> str:
+    """Return picture, question, answer and meta, one below the other."""
+    instance, knob = task.instance(rows, i), int(rows.knob[i])
+    facts = {
+        "question": instance.question,
+        "answer": instance.answer,
+        task.knob.name: f"{knob} ({task.knob.split(knob)})",
+        **instance.meta,
+    }
+    width = max(map(len, facts))
+    lines = instance.picture.splitlines() + [f"{name:{width}}  {value}" for name, value in facts.items()]
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def draw_probes(task: BlockTask, rows: Rows, i: int, *, width: int) -> str:
+    """Return a table with the tokens as columns and a probe in each line, cut into bands that fit `width`.
+
+    A probe that is nowhere defined in a band has no line there.
+    """
+    tokens = [task.vocab.tokens[token] for token in rows.ids(i)]
+    lines = {
+        "position": [str(position) for position in range(len(tokens))],
+        "token": tokens,
+        "supervised": ["*" if label != IGNORE else "" for label in rows.labels[i, : len(tokens)]],
+        **{name: [_cell(value) for value in values] for name, values in probe_values(task, rows, i).items()},
+    }
+    label_width = max(map(len, lines))
+    widths = [max(map(len, column)) for column in zip(*lines.values(), strict=True)]
+    bands = _bands(widths, room=width - label_width - _GAP)
+    return "\n\n".join(_band(lines, widths, label_width, *band) for band in bands)
+
+
+def legend(task: BlockTask) -> str:
+    """Explain the marks and every probe of the table."""
+    names, anchors = max(len(probe.name) for probe in task.probe_specs), max(map(len, _ANCHORS))
+    lines = [f"  {probe.name:{names}}  {probe.anchor:{anchors}}  {probe.meaning}" for probe in task.probe_specs]
+    used = dict.fromkeys(probe.anchor for probe in task.probe_specs)
+    anchor_lines = [f"  anchor {anchor}: {_ANCHORS[anchor]}" for anchor in used]
+    return "\n".join(["  * supervised token, . undefined", *anchor_lines, *lines])
+
+
+def _cell(value: Any) -> str:
+    """Write one probe value.
+
+    >>> [_cell(value) for value in (None, 2.0, 0.25, [7.0, 9.0])]
+    ['.', '2', '0.25', '7,9']
+    """
+    if value is None:
+        return "."
+    return ",".join(map(_cell, value)) if isinstance(value, list) else f"{value:g}"
+
+
+def _bands(widths: list[int], *, room: int) -> list[tuple[int, int]]:
+    """Cut columns into ranges that are at most `room` wide; a column that is wider stands alone.
+
+    >>> _bands([3, 3, 3], room=8)
+    [(0, 2), (2, 3)]
+    """
+    bands, start = [], 0
+    ends = list(accumulate(width + _GAP for width in widths))
+    for column in range(1, len(widths)):
+        used = ends[column] - (ends[start - 1] if start else 0) - _GAP
+        if used > room:
+            bands.append((start, column))
+            start = column
+    return [*bands, (start, len(widths))]
+
+
+def _band(lines: dict[str, list[str]], widths: list[int], label_width: int, start: int, end: int) -> str:
+    gap = " " * _GAP
+    return "\n".join(
+        gap.join([f"{name:{label_width}}", *(f"{cells[k]:>{widths[k]}}" for k in range(start, end))]).rstrip()
+        for name, cells in lines.items()
+        if not {*cells[start:end]} <= {".", ""}
+    )

@@ -1,0 +1,131 @@
+"""`anira export TASK`: rows to a jsonl or Parquet file, all of them or none."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from anira.cli.parse import parse_with_task
+from anira.cli.progress import progress, rate
+from anira.cli.rows import Address, probe_values, row_values
+from anira.config import UserError
+from anira.tasks import BlockTask, Rows
+
+SUFFIXES = (".jsonl", ".parquet")
+Chunks = Iterator[list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Which rows, and where they go."""
+
+    split: Literal["train", "valid", "eval"]
+    """Stream that the rows come from."""
+    count: Annotated[int, arg(aliases=["-n"], metavar="N")]
+    """Number of rows."""
+    out: Annotated[Path, arg(metavar="FILE")]
+    """File to write; its name ends in .jsonl or .parquet."""
+    seed: Annotated[int, arg(metavar="S")] = 0
+    """Seed of the rows."""
+    start: Annotated[int, arg(metavar="I")] = 0
+    """Index of the first row, so that several calls can write the parts of a large set."""
+    knob: Annotated[int | None, arg(metavar="K", help_behavior_hint="(default: the training mixture)")] = None
+    """Give all rows this knob."""
+    probes: bool = False
+    """Add a column for each of the reference solver's probes."""
+    force: bool = False
+    """Replace the file if it exists."""
+
+
+def run(argv: list[str]) -> None:
+    """Write rows of a task to a file."""
+    options, task = parse_with_task(Options, argv, command="export", summary="Write rows of a task to a file.")
+    check_target(options.out, force=options.force)
+    address = Address(
+        seed=options.seed, stream=options.split, start=options.start, count=options.count, knob=options.knob
+    )
+    address.first(task)  # a knob or a seed out of range is found here
+    start = time.monotonic()
+    with progress(options.count, task.name) as advance:
+        export(task, address, options.out, probes=options.probes, advance=advance)
+    speed = rate(options.count, time.monotonic() - start)
+    print(
+        f"wrote {options.count} rows of {task.name} to {options.out} ({options.out.stat().st_size:,} bytes, {speed})",
+        file=sys.stderr,
+    )
+
+
+def check_target(out: Path, *, force: bool) -> None:
+    """Raise a UserError if a file of this name could not be written, or should not."""
+    if out.suffix not in SUFFIXES:
+        raise UserError(f"--out must end in {' or '.join(SUFFIXES)}, not {out.name!r}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise UserError(f"{out} is a folder" if out.is_dir() else f"the folder of --out does not exist: {out.parent}")
+    if out.exists() and not force:
+        raise UserError(f"{out} exists already: choose another name, or add --force to replace it")
+
+
+def export(task: BlockTask, address: Address, out: Path, *, probes: bool, advance: Callable[[int], None]) -> None:
+    """Write rows chunk by chunk under a temporary name, and give the file its name when it is complete."""
+    first = address.first(task)
+    chunks = _chunks(task, address, probes=probes, advance=advance)
+    with _termination_as_interrupt(), _complete_or_absent(out) as temporary:
+        if out.suffix == ".jsonl":
+            _write_jsonl(chunks, temporary)
+        else:
+            from anira.cli.parquet import columns, settings, write_parquet
+
+            write_parquet(chunks, temporary, columns(task, first, probes=probes), settings(task))
+
+
+def _chunks(task: BlockTask, address: Address, *, probes: bool, advance: Callable[[int], None]) -> Chunks:
+    place = {"seed": address.seed, "stream": address.stream}
+    for start, rows in address.chunks(task):
+        yield [{"index": start + i, **place, **_flat(task, rows, i, probes=probes)} for i in range(len(rows))]
+        advance(len(rows))
+
+
+def _flat(task: BlockTask, rows: Rows, i: int, *, probes: bool) -> dict[str, Any]:
+    """Return one row with a column of its own for every meta field and probe."""
+    values = row_values(task, rows, i)
+    meta = {f"meta_{name}": value for name, value in values.pop("meta").items()}
+    probed = probe_values(task, rows, i) if probes else {}
+    return {**values, **meta, **{f"probe_{name}": value for name, value in probed.items()}}
+
+
+def _write_jsonl(chunks: Chunks, path: Path) -> None:
+    with path.open("w") as file:
+        for chunk in chunks:
+            file.writelines(json.dumps(row) + "\n" for row in chunk)
+
+
+@contextmanager
+def _complete_or_absent(out: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `out`, which becomes `out` at the end, or vanishes if anything went wrong."""
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        temporary.touch()  # an unwritable folder is found before any work
+        yield temporary
+        temporary.replace(out)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the work as Ctrl-C does, through every `finally`."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,61 @@
+"""`anira tasks`: one row a task."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from anira.cli.parse import parse, span
+from anira.tasks import make_task, task_names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the list looks like."""
+
+    json: bool = False
+    """Print a JSON array for scripts."""
+
+
+def run(argv: list[str]) -> None:
+    """List all tasks with their default settings."""
+    options = parse(Options, argv, prog="anira tasks", description="List the tasks.")
+    tasks = [_facts(name) for name in task_names()]
+    print(json.dumps(tasks, indent=2) if options.json else _table(tasks))
+
+
+def _facts(name: str) -> dict[str, Any]:
+    task = make_task(name)
+    return {
+        "name": name,
+        "knob": task.knob.name,
+        "knob_meaning": task.knob.meaning,
+        "seen": list(task.knob.seen),
+        "minimum": task.knob.minimum,
+        "maximum": task.knob.maximum,
+        "cost": task.knob.cost,
+        "vocab_size": len(task.vocab),
+        "probes": [probe.name for probe in task.probe_specs],
+        "summary": task.summary,
+    }
+
+
+def _table(tasks: list[dict[str, Any]]) -> str:
+    head = ("task", "knob", "trained", "possible", "cost law", "vocabulary", "asks for")
+    rows = [
+        (
+            facts["name"],
+            facts["knob"],
+            span(tuple(facts["seen"])),
+            f"{facts['minimum']}..{facts['maximum']}",
+            facts["cost"],
+            f"{facts['vocab_size']} tokens",
+            facts["summary"],
+        )
+        for facts in tasks
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
+    ]
+    knobs = [f"{facts['knob']} of {facts['name']}: {facts['knob_meaning']}" for facts in tasks]
+    return "\n".join([*lines, "", *knobs])

@@ -1,0 +1,92 @@
+"""The house: which part of the package may import which, and what else each may load."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import anira
+
+ROOT = Path(anira.__file__).parent
+
+_MODELS = {"config", "models"}
+_EVALUATION = {*_MODELS, "tasks", "inference"}
+ALLOWED = {
+    "config": set(),
+    "tasks": {"config"},
+    "models": {"config"},
+    "inference": _MODELS,
+    "evaluation": _EVALUATION,
+    "training": {*_EVALUATION, "evaluation"},
+    "bench": _EVALUATION,
+    "analysis": {"config"},
+    "report": {"config", "analysis"},
+    "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report"},
+    "cli": {"", *_EVALUATION, "evaluation", "training", "bench", "analysis", "report", "experiments"},
+    "": {"config", "tasks", "models"},
+}
+"""Part -> the other parts it may import; "" is the package's own __init__."""
+
+STDLIB = set(sys.stdlib_module_names)
+THIRD_PARTY = {"config": STDLIB, "tasks": STDLIB | {"numpy"}}
+"""Parts with a bound on what they import from outside the package."""
+FORBIDDEN = {"analysis": {"torch", "transformers"}, "report": {"torch", "transformers"}}
+
+
+def part_of(module: str) -> str:
+    """The part of the package that a dotted name inside it belongs to: anira.tasks.mano -> tasks."""
+    first = module.split(".")[1] if "." in module else ""
+    return first if (ROOT / first).is_dir() else ""
+
+
+def imported(path: Path) -> set[str]:
+    """The dotted names of all modules that a file imports, anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import; write the whole name"
+            # `from anira import tasks` imports a part, `from anira import make_task` a name of the package
+            names |= (
+                {f"{node.module}.{alias.name}" for alias in node.names} if node.module == "anira" else {node.module}
+            )
+    return names
+
+
+FILES = sorted(ROOT.rglob("*.py"))
+IDS = [str(path.relative_to(ROOT)) for path in FILES]
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_imports_follow_the_arrows(path):
+    inside = path.relative_to(ROOT).parts
+    part = inside[0] if len(inside) > 1 else ""
+    assert part in ALLOWED, f"{part} is no part of the house"
+    ours = {name for name in imported(path) if name.split(".")[0] == "anira"}
+    others = {part_of(name) for name in ours} - {part}
+    assert others <= ALLOWED[part], f"{part} may not import {others - ALLOWED[part]}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_light_parts_stay_light(path):
+    part = path.relative_to(ROOT).parts[0]
+    outside = {name.split(".")[0] for name in imported(path)} - {"anira"}
+    assert outside <= THIRD_PARTY.get(part, outside)
+    assert not outside & FORBIDDEN.get(part, set())
+
+
+def test_arrows_go_one_way():
+    """No part reaches itself: the allowed imports have an order."""
+    done, left = set(), dict(ALLOWED)
+    while left:
+        free = {part for part, needs in left.items() if needs <= done}
+        assert free, f"a circle among {sorted(left)}"
+        done |= free
+        left = {part: needs for part, needs in left.items() if part not in free}
+
+
+def test_tasks_and_models_never_meet():
+    assert "models" not in ALLOWED["tasks"]
+    assert "tasks" not in ALLOWED["models"]

@@ -1,0 +1,59 @@
+"""What several test folders share: running the command line, in this process or in a child."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from hypothesis import settings
+
+from anira.cli import main
+
+# A slow machine is no bug: nothing here is judged by absolute time.
+settings.register_profile("anira", deadline=None)
+settings.load_profile("anira")
+
+
+class Result(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def anira(capsys, monkeypatch) -> Run:
+    """Run `anira WORDS...` in this process."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*words: str) -> Result:
+        capsys.readouterr()
+        try:
+            status = main([str(word) for word in words])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        return Result(status, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def anira_child(tmp_path) -> Run:
+    """Run `anira WORDS...` in a process of its own, in an empty folder."""
+
+    def run(*words: str) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-m", "anira.cli", *map(str, words)],
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -1,0 +1,52 @@
+"""The benchmark of the tasks: its figures fit together. How large they are is for a quiet machine to say."""
+
+import json
+
+import pytest
+
+from anira.bench import tasks as bench
+
+
+@pytest.fixture
+def result(anira):
+    found = anira("bench", "tasks", "--json", "--rows", bench.BLOCK, "--repeats", 1)
+    assert found.status == 0
+    assert len(found.err.splitlines()) == len(bench.BARS) + 1
+    return json.loads(found.out)
+
+
+def test_figures_of_every_task_and_of_the_start(result):
+    assert {speed["task"]: speed["bar"] for speed in result["tasks"]} == {"mano": 10, "brevo": 5, "depo": 10}
+    for speed in result["tasks"]:
+        assert speed["rows"] >= 4096
+        ratio = speed["instances_per_second"] / speed["plain_instances_per_second"]
+        assert speed["ratio"] == pytest.approx(ratio)
+        assert speed["met"] == (speed["ratio"] >= speed["bar"])
+        # Both generators draw from the same law, so their rows are equally long.
+        lengths = [speed[f"{side}tokens_per_second"] / speed[f"{side}instances_per_second"] for side in ("", "plain_")]
+        assert lengths[0] == pytest.approx(lengths[1], rel=0.1)
+    assert [start["command"] for start in result["startup"]] == ["anira --help", "anira tasks"]
+    for start in result["startup"]:
+        assert start["met"] == (start["seconds"] <= start["aim"] == 0.5)
+    assert {"cpu", "python", "numpy", "date"} <= result["machine"].keys()
+
+
+def test_medians_are_taken_over_the_repeats():
+    assert bench._medians(((3.0, 10), (1.0, 30), (2.0, 20))) == (2.0, 20)
+
+
+def test_the_table_says_what_is_met(anira, monkeypatch):
+    speed = {"instances_per_second": 90.0, "tokens_per_second": 900.0, "plain_instances_per_second": 10.0}
+    monkeypatch.setattr(
+        bench,
+        "bench_tasks",
+        lambda rows, repeats, report: {
+            "machine": bench.machine(),
+            "repeats": repeats,
+            "tasks": [{"task": "mano", **speed, "ratio": 9.0, "bar": 10.0, "met": False}],
+            "startup": [{"command": "anira --help", "seconds": 0.2, "aim": 0.5, "met": True}],
+        },
+    )
+    out = anira("bench", "tasks").out
+    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("mano")] == [["NOT", "met"]]
+    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("anira")] == [["0.5", "met"]]

@@ -1,0 +1,95 @@
+import subprocess
+import sys
+
+import pytest
+
+from anira import __version__
+from anira.cli import COMMANDS, _take_plugins
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_help_lists_every_command(anira, words):
+    result = anira(*words)
+    assert (result.status, result.err) == (0, "")
+    for name, (_, summary) in COMMANDS.items():
+        assert f"  {name} " in result.out
+        assert summary in result.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(anira, command):
+    result = anira(command, "--help")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith(f"usage: anira {command}")
+
+
+def test_version(anira):
+    assert anira("--version").out == f"anira {__version__}\n"
+
+
+def test_plugins_are_taken_from_anywhere():
+    words = ["--plugin", "a", "sample", "--plugin=b", "mano", "--knob", "3", "--plugin", "c"]
+    assert _take_plugins(words) == (["sample", "mano", "--knob", "3"], ["a", "b", "c"])
+
+
+def test_a_plugin_is_imported_from_the_current_folder_before_the_command(anira, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "marks_its_import.py").write_text("import pathlib\npathlib.Path('imported').touch()\n")
+    assert anira("tasks", "--plugin", "marks_its_import").status == 0
+    assert (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "complaint"),
+    [
+        ("is_absent", None, "No module named 'is_absent'"),
+        ("has_no_syntax", "def", "SyntaxError"),
+        ("raises", "1 / 0", "ZeroDivisionError"),
+        (
+            "takes_a_name",
+            "import anira\nclass T(anira.tasks.BlockTask):\n    name = 'mano'\nanira.register_task(T)",
+            "mano",
+        ),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported_is_one_line(anira, tmp_path, monkeypatch, name, source, complaint):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    if source:
+        (tmp_path / f"{name}.py").write_text(source)
+    result = anira("tasks", "--plugin", name)
+    assert (result.status, result.out) == (2, "")
+    assert complaint in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_an_error_that_is_a_bug_keeps_its_traceback(anira, monkeypatch):
+    monkeypatch.setitem(COMMANDS, "broken", ("no_such_module_of_ours", ""))
+    with pytest.raises(ModuleNotFoundError):
+        anira("broken")
+
+
+def test_an_interrupt_is_one_line_and_status_130(anira, monkeypatch):
+    def interrupted(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("anira.cli.tasks.run", interrupted)
+    assert anira("tasks") == (130, "", "anira: interrupted\n")
+
+
+def test_a_lost_file_is_one_line_that_names_it(anira, monkeypatch):
+    def lost(argv):
+        open("no/such/file")  # noqa: PTH123, SIM115
+
+    monkeypatch.setattr("anira.cli.tasks.run", lost)
+    assert anira("tasks") == (2, "", "anira: no/such/file: No such file or directory\n")
+
+
+def test_a_closed_pipe_is_silent():
+    command = [sys.executable, "-m", "anira.cli", "sample", "mano", "-n", "5000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.stderr.read() == b""
+    assert child.returncode == 141
