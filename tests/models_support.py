@@ -7,13 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+import tests.equivalence.outside_policy  # noqa: F401 (registers the outside policies)
 from anira.models import AniraConfig, AniraForCausalLM, AniraOutput
+
+torch.set_num_threads(1)  # the models are so small that a second thread costs more than it brings
 
 VOCAB = 20
 MAX_DEPTH = 5
 TOLERANCE = 1e-9
+TOKEN_WISE = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth")
 
-# A wide decider and a bias against halting: an untrained one would send every token out after one iteration.
 POLICIES: dict[str, dict[str, Any]] = {
     "anira-e": {"name": "anira-e"},
     "anira-o": {"name": "anira-o", "bias": -1.0},
@@ -30,8 +33,11 @@ def small_config(policy: str = "anira-e", **changes: Any) -> AniraConfig:
     return AniraConfig(**{**sizes, "max_depth": MAX_DEPTH, "policy": POLICIES[policy], **changes})
 
 
-def random_model(config: AniraConfig, seed: int) -> AniraForCausalLM:
-    """Return a float64 model in eval mode with weights large enough for its tokens to differ in depth."""
+def random_model(config: AniraConfig, seed: int = 0) -> AniraForCausalLM:
+    """Return a float64 model in eval mode with weights large enough for its tokens to differ in depth.
+
+    An untrained model would send every token out after one iteration.
+    """
     model = AniraForCausalLM(config).double().eval()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -43,7 +49,7 @@ def random_model(config: AniraConfig, seed: int) -> AniraForCausalLM:
     return model
 
 
-def random_ids(batch: int, time: int, seed: int) -> Tensor:
+def random_ids(batch: int, time: int, seed: int = 0) -> Tensor:
     return torch.randint(1, VOCAB, (batch, time), generator=torch.Generator().manual_seed(seed))
 
 
@@ -66,23 +72,38 @@ class Case:
     def valid(self) -> Tensor:
         return torch.ones_like(self.ids, dtype=torch.bool) if self.mask is None else self.mask.bool()
 
+    @property
+    def max_depth(self) -> int:
+        return self.settings.get("max_depth", self.model.config.max_depth)
+
+    @torch.no_grad()
     def parallel(self, **extra: Any) -> AniraOutput:
-        with torch.no_grad():
-            return self.model(self.ids, attention_mask=self.mask, **self.settings, **self.per_token, **extra)
+        return self.model(self.ids, attention_mask=self.mask, **self.settings, **self.per_token, **extra)
 
     def cached(self, sizes: Sequence[int]) -> AniraOutput:
         """Run the tokens in chunks of these sizes against a cache, and join the outputs."""
         outputs: list[AniraOutput] = []
         cache, start = None, 0
-        for size in sizes:
-            stop = start + size
-            mask = None if self.mask is None else self.mask[:, :stop]
-            cut = {name: value[:, start:stop] for name, value in self.per_token.items()}
-            ids = self.ids[:, start:stop]
-            out = self.model(ids, mask, past_key_values=cache, use_cache=True, **self.settings, **cut)
-            outputs.append(out)
-            cache, start = out.past_key_values, stop
+        for stop in torch.tensor(sizes).cumsum(0).tolist():
+            outputs.append(self._chunk(cache, start, stop))
+            cache, start = outputs[-1].past_key_values, stop
         return joined(outputs)
+
+    @torch.no_grad()
+    def _chunk(self, cache: Any, start: int, stop: int) -> AniraOutput:
+        mask = None if self.mask is None else self.mask[:, :stop]
+        cut = {name: value[:, start:stop] for name, value in self.per_token.items()}
+        ids = self.ids[:, start:stop]
+        return self.model(ids, mask, past_key_values=cache, use_cache=True, **self.settings, **cut)
+
+    def one_by_one(self) -> AniraOutput:
+        return self.cached([1] * self.ids.shape[1])
+
+    def in_chunks(self, seed: int = 0) -> AniraOutput:
+        """Run four chunks of random sizes."""
+        time = self.ids.shape[1]
+        cuts = torch.randperm(time - 1, generator=torch.Generator().manual_seed(seed))[:3].sort().values + 1
+        return self.cached(torch.diff(cuts, prepend=torch.tensor([0]), append=torch.tensor([time])).tolist())
 
     def row(self, i: int) -> "Case":
         """Return one row by itself, without its padding."""
@@ -98,53 +119,48 @@ def joined(outputs: Sequence[AniraOutput]) -> AniraOutput:
         parts = [getattr(out, name) for out in outputs]
         return None if parts[0] is None else torch.cat(parts, dim=1)
 
-    names = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth")
-    return AniraOutput(**{name: join(name) for name in names}, past_key_values=outputs[-1].past_key_values)
+    return AniraOutput(**{name: join(name) for name in TOKEN_WISE}, past_key_values=outputs[-1].past_key_values)
 
 
-def random_sizes(total: int, seed: int) -> list[int]:
-    """Cut `total` tokens into chunks of random sizes."""
-    generator = torch.Generator().manual_seed(seed)
-    cuts = torch.randperm(total - 1, generator=generator)[:3].sort().values + 1
-    return torch.diff(cuts, prepend=torch.tensor([0]), append=torch.tensor([total])).tolist()
+def pick(out: AniraOutput, tokens: Tensor) -> AniraOutput:
+    """Return some tokens of an output, given by a mask, as one row."""
+    pairs = ((name, getattr(out, name)) for name in TOKEN_WISE)
+    return AniraOutput(**{name: None if value is None else value[tokens][None] for name, value in pairs})
 
 
-def flat(out: AniraOutput, valid: Tensor) -> AniraOutput:
-    """Return an output as a list of its tokens that are not padding, as one row."""
-    names = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth")
-    pairs = ((name, getattr(out, name)) for name in names)
-    return AniraOutput(**{name: None if value is None else value[valid][None] for name, value in pairs})
-
-
-def assert_same(one: AniraOutput, other: AniraOutput, valid: Tensor | None = None, tolerance: float = TOLERANCE) -> None:
-    """Hold two outputs equal at valid tokens: depths exactly, numbers within the tolerance."""
-    if valid is not None:
-        one, other = flat(one, valid), flat(other, valid)
+def assert_same(one: AniraOutput, other: AniraOutput, tokens: Tensor | None = None) -> None:
+    """Hold two outputs equal, or those of some tokens: depths exactly, numbers within the tolerance."""
+    if tokens is not None:
+        one, other = pick(one, tokens), pick(other, tokens)
     assert one.exit_depth.tolist() == other.exit_depth.tolist()
     assert one.executed.tolist() == other.executed.tolist()
     for name in ("logits", "exit_log_probs", "expected_depth"):
         ours, theirs = getattr(one, name), getattr(other, name)
         assert (ours is None) == (theirs is None), name
         if ours is not None:
-            torch.testing.assert_close(ours, theirs, rtol=0, atol=tolerance)
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=TOLERANCE)
 
 
-def depths_are_spread(case: Case, out: AniraOutput, least: int) -> bool:
-    """Say whether at least three depths occur, the least possible one and the greatest among them."""
-    depths = set(out.executed[case.valid].tolist())
-    greatest = case.settings.get("max_depth", case.model.config.max_depth)
-    return len(depths) >= 3 and {least, greatest} <= depths
+def depths_are_spread(case: Case) -> bool:
+    """Say whether at least three exit depths occur, the least possible one and the greatest among them."""
+    depths = set(case.parallel().exit_depth[case.valid].tolist())
+    least = 0 if case.model.policy.timing == "route" else 1
+    return len(depths) >= min(3, case.max_depth) and {least, case.max_depth} <= depths
 
 
 def spread_case(
-    config: AniraConfig, *, batch: int = 3, time: int = 16, padded: bool = False, settings: dict[str, Any] | None = None
+    config: AniraConfig,
+    *,
+    batch: int = 3,
+    time: int = 14,
+    padded: bool = False,
+    settings: dict[str, Any] | None = None,
+    seeds: range = range(40),
 ) -> Case:
-    """Return the first of a few seeded cases in which depths are spread; fixed depths need no search."""
-    assert config.policy is not None
-    name = config.policy["name"]
+    """Return the first of a few seeded cases in which depths are spread; a fixed depth needs no search."""
     mask = left_padding(batch, time) if padded else None
-    for seed in range(60):
+    for seed in seeds:
         case = Case(random_model(config, seed), random_ids(batch, time, seed), mask, settings or {})
-        if name == "fixed" or depths_are_spread(case, case.parallel(), least=0 if name == "gates" else 1):
+        if case.model.policy.timing == "none" or depths_are_spread(case):
             return case
-    raise AssertionError("no seed spreads the depths: change the scale of the random weights")
+    raise AssertionError("no seed spreads the depths: change the weights of the policy")

@@ -17,7 +17,7 @@ from anira.models.policies import Allocation, ComputePolicy, Context, Route, Sta
 
 @dataclass(frozen=True, kw_only=True)
 class SimilarityOptions:
-    threshold: float = 0.8
+    threshold: float = 0.95
     """Initial cosine above which a token halts."""
     sharpness: float = 8.0
     """Slope of the sigmoid that stands in for the threshold in the gradient."""
@@ -44,7 +44,7 @@ class Similarity(ComputePolicy):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        self.view = nn.Linear(config.hidden_size, 8, bias=False)
+        self.view = nn.Linear(config.hidden_size, 3, bias=False)
         self.threshold = nn.Parameter(torch.tensor(self.options.threshold))
 
     def begin(self, h0: Tensor, ctx: Context) -> SimilarityState:
