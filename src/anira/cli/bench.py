@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -23,16 +24,103 @@ class TasksOptions:
     """Print one JSON object for scripts."""
 
 
-def _run_tasks(argv: list[str]) -> None:
-    summary = BENCHMARKS["tasks"][1]
-    options = parse(TasksOptions, argv, prog="anira bench tasks", description=f"Measure the {summary}.")
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """How long to measure."""
+
+    repeats: Annotated[int, arg(metavar="R")] = 30
+    """Repeats; the figures are medians."""
+    json: bool = False
+    """Print one JSON object for scripts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """How long to measure, and whether to compile."""
+
+    repeats: Annotated[int, arg(metavar="R")] = 10
+    """Repeats; the figures are medians."""
+    compile: bool = False
+    """Measure compiled steps too; compiling takes a few minutes."""
+    json: bool = False
+    """Print one JSON object for scripts."""
+
+
+def run(argv: list[str]) -> None:
+    """Run a benchmark, or list them."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(_list())
+        return
+    name, *rest = argv
+    if name not in BENCHMARKS:
+        raise UserError(f"unknown benchmark {name!r}: {nearest(name, BENCHMARKS)}")
+    summary, measure, options_class = BENCHMARKS[name]
+    options: Any = parse(options_class, rest, prog=f"anira bench {name}", description=f"Measure {summary}.")
+    if options.repeats < 1:
+        raise UserError(f"--repeats must be at least 1, not {options.repeats}")
+    result, table = measure(options)
+    print(json.dumps(result, indent=2) if options.json else table)
+
+
+def _list() -> str:
+    width = max(map(len, BENCHMARKS))
+    lines = [f"  {name:{width}}  {summary}" for name, (summary, *_) in BENCHMARKS.items()]
+    return "\n".join(
+        ["usage: anira bench NAME [--json] [options]", "", "Measure speed on this machine. NAME is", *lines]
+    )
+
+
+def _report(text: str) -> None:
+    print(f"measuring {text}", file=sys.stderr, flush=True)
+
+
+def _tasks(options: TasksOptions) -> tuple[dict[str, Any], str]:
     from anira.bench.tasks import bench_tasks
 
-    def report(text: str) -> None:
-        print(f"measuring {text}", file=sys.stderr, flush=True)
+    result = bench_tasks(rows=options.rows, repeats=options.repeats, report=_report)
+    return result, _tasks_table(result)
 
-    result = bench_tasks(rows=options.rows, repeats=options.repeats, report=report)
-    print(json.dumps(result, indent=2) if options.json else _tasks_table(result))
+
+def _decode(options: ModelOptions) -> tuple[dict[str, Any], str]:
+    from anira.bench.decode import bench_decode
+
+    return _models(lambda: bench_decode(repeats=options.repeats, report=_report), options.repeats)
+
+
+def _prefill(options: ModelOptions) -> tuple[dict[str, Any], str]:
+    from anira.bench.prefill import bench_prefill
+
+    return _models(lambda: bench_prefill(repeats=options.repeats, report=_report), options.repeats)
+
+
+def _train(options: TrainOptions) -> tuple[dict[str, Any], str]:
+    from anira.bench.train import bench_train
+
+    return _models(
+        lambda: bench_train(repeats=options.repeats, compiled=options.compile, report=_report), options.repeats
+    )
+
+
+def _models(measure: Callable[[], list[dict[str, Any]]], repeats: int) -> tuple[dict[str, Any], str]:
+    """Run a benchmark of models with two threads, and lay its rows out for a person."""
+    import torch
+
+    from anira.bench.timing import machine
+
+    torch.set_num_threads(2)
+    rows = measure()
+    facts = {**machine(), "torch": torch.__version__, "threads": torch.get_num_threads(), "dtype": "float32"}
+    head = f"{facts['cpu']}, torch {facts['torch']}, float32, 2 threads, medians of {repeats} repeats"
+    return {"machine": facts, "repeats": repeats, "results": rows}, "\n".join([head, *map(_row_text, rows)])
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    lines = ["", row["what"]]
+    for name, value in row.items():
+        if name != "what":
+            text = f"{value:.4g}" if isinstance(value, float) else {True: "yes", False: "NO"}.get(value, str(value))
+            lines.append(f"  {name.replace('_', ' '):28} {text}")
+    return "\n".join(lines)
 
 
 def _tasks_table(result: dict[str, Any]) -> str:
@@ -58,27 +146,11 @@ def _met(figure: dict[str, Any]) -> str:
     return "met" if figure["met"] else "NOT met"
 
 
-BENCHMARKS: Final = {
-    "tasks": (_run_tasks, "generators of the tasks beside plain ones, and the start of the command line"),
+Measure = Callable[[Any], tuple[dict[str, Any], str]]
+BENCHMARKS: Final[dict[str, tuple[str, Measure, type]]] = {
+    "tasks": ("the generators of the tasks beside plain ones, and the start of the command line", _tasks, TasksOptions),
+    "decode": ("a decoding step against depth, beside stock Llama against layers", _decode, ModelOptions),
+    "prefill": ("reading a prompt against depth, beside stock Llama against layers", _prefill, ModelOptions),
+    "train": ("a training step beside one of an 8-layer stock Llama", _train, TrainOptions),
 }
-"""Name -> (function of the words that follow it, summary)."""
-
-
-def run(argv: list[str]) -> None:
-    """Run a benchmark, or list them."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(_list())
-        return
-    name, *rest = argv
-    if name not in BENCHMARKS:
-        raise UserError(f"unknown benchmark {name!r}: {nearest(name, BENCHMARKS)}")
-    benchmark, _ = BENCHMARKS[name]
-    benchmark(rest)
-
-
-def _list() -> str:
-    width = max(map(len, BENCHMARKS))
-    lines = [f"  {name:{width}}  {summary}" for name, (_, summary) in BENCHMARKS.items()]
-    return "\n".join(
-        ["usage: anira bench NAME [--json] [options]", "", "Measure speed on this machine. NAME is", *lines]
-    )
+"""Name -> (summary, what measures it and lays it out, its options)."""

@@ -37,8 +37,8 @@ def log_prior(max_depth: int, base: float, like: Tensor) -> Float[Tensor, " dept
 
     Normalised by a logsumexp, because the closed geometric sum is 0/0 at base = 1.
 
-    >>> log_prior(3, 2.0, torch.zeros(1)).exp() * 7
-    tensor([4., 2., 1.])
+    >>> log_prior(2, 3.0, torch.zeros(1)).exp()
+    tensor([0.7500, 0.2500])
     """
     dtype = torch.float64 if like.dtype == torch.float64 else torch.float32
     weights = -math.log(base) * torch.arange(1, max_depth + 1, dtype=dtype, device=like.device)

@@ -14,7 +14,7 @@ from anira.models.policies import ComputePolicy, TaskLoss
 IGNORE = -100
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Targets:
     """What the loss is measured against; counts are those of the global batch, or None for this one."""
 

@@ -163,13 +163,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         losses = None
         if labels is not None:
             valid = call.context.valid if valid_mask is None else valid_mask.bool()
-            targets = Targets(
-                labels=labels,
-                valid=valid,
-                num_answer_tokens=num_answer_tokens,
-                num_valid_tokens=num_valid_tokens,
-                gamma_scale=gamma_scale,
-            )
+            targets = Targets(labels, valid, num_answer_tokens, num_valid_tokens, gamma_scale)
             losses = named_losses(call.policy, core.state, logits, core.readout.weights, targets)
         return AniraOutput(
             loss=None if losses is None else torch.stack(list(losses.values())).sum(),

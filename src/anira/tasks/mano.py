@@ -117,8 +117,11 @@ class Mano(BlockTask):
             words.pop(0)
         while words and words[-1].startswith("<ans"):
             words.pop()
-        self.knob.check(sum(word in self.config.operators for word in words))  # also bounds the recursion that follows
+        operators = sum(word in self.config.operators for word in words)
+        if operators > self.knob.maximum:  # checked before parsing, which recurses into the expression
+            self.knob.check(operators)
         trees = _parse(words, self.config, self._table)
+        self.knob.check(operators)
         return self._write(trees, trees.sizes[0], None)
 
     def instance(self, rows: Rows, i: int) -> Instance:

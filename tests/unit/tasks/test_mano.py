@@ -300,7 +300,7 @@ def test_contradictions_are_refused(options: dict, message: str) -> None:
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ("", "L = 0 is out of range"),
+        ("", "ends too early"),
         ("5", "L = 0 is out of range"),
         ("+ 5", "ends too early"),
         ("+ 5 3 4", "is complete before '4'"),
