@@ -146,7 +146,10 @@ class Grade:
 class Task(Protocol):
     """The interface that evaluation and training see; `BlockTask` is the easy way to implement it."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the task is called on the command line and in records."""
+
     config: Any
     vocab: Vocab
     knob: Knob

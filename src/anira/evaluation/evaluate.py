@@ -1,0 +1,156 @@
+"""A model over a knob grid: records for analysis, and the few figures that training logs."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import torch
+
+from anira.config import UserError
+from anira.evaluation.overlap import Overlap
+from anira.evaluation.predict import Prediction, Settings, generate_rows, predict
+from anira.evaluation.records import RecordFolder
+from anira.evaluation.tables import Labels, instance_table, token_table
+from anira.models import AniraForCausalLM
+from anira.models.exits import check_rule
+from anira.tasks import Rows, Task
+
+EVAL_SEED = 0  # all evaluations of a task read the same rows, so that variants are compared on the same instances
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationConfig:
+    """What to evaluate."""
+
+    knobs: tuple[int, ...]
+    count: int = 1000
+    """Instances a knob."""
+    batch_size: int = 256
+    select: str | None = None
+    threshold: float | None = None
+    decode: Literal["parallel", "generated"] = "parallel"
+    """generated: decode freely, for lenient grades and the depths of wrong answers."""
+    override: Literal["", "permuted"] = ""
+    """permuted: every token gets the depth of another one, at random: accuracy at equal compute."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """Whose records they are."""
+
+    run_id: str
+    step: int
+    variant: str
+    seed: int
+
+
+Progress = Callable[[int], None]
+
+
+@torch.no_grad()
+def evaluate(
+    model: AniraForCausalLM,
+    task: Task,
+    config: EvaluationConfig,
+    subject: Subject,
+    folder: Path,
+    *,
+    overlap: Overlap | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Write the records of the knobs that are still missing; return one line of figures for every knob.
+
+    `progress` is told how many instances are done, after each batch.
+    """
+    for knob in config.knobs:
+        task.knob.check(knob)
+    records = RecordFolder(folder)
+    labels = _labels(model, config, subject)
+    records.open({**asdict(subject), **asdict(config), "knobs": list(config.knobs), "select": labels.select})
+    missing = records.missing(list(config.knobs))
+    training = model.training
+    model.eval()
+    figures = []
+    for number, knob in enumerate(config.knobs):
+        if knob in missing:
+            rows = task.rows(seed=EVAL_SEED, stream="eval", start=0, count=config.count, knob=knob)
+            records.write(knob, *_tables(model, task, rows, config, labels, number * config.count, overlap))
+        if progress is not None:
+            progress((number + 1) * config.count)
+        figures.append(_figures(knob, *records.read(knob)))
+    records.close()
+    model.train(training)
+    return figures
+
+
+def _labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subject) -> Labels:
+    default = {"anira-e": "mode", "anira-o": "median"}.get(model.policy.name, "")
+    rule = config.select or ("quantile" if config.threshold is not None else default)
+    if rule:
+        check_rule(rule, config.threshold, default="mode")
+    return Labels(
+        **asdict(subject), select=rule, threshold=config.threshold, decode=config.decode, override=config.override
+    )
+
+
+def _tables(
+    model: AniraForCausalLM,
+    task: Task,
+    rows: Rows,
+    config: EvaluationConfig,
+    labels: Labels,
+    first: int,
+    overlap: Overlap | None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    settings = Settings(select=config.select, threshold=config.threshold, override=config.override)
+    truth = rows
+    parts: list[tuple[Rows, Prediction]] = []
+    for start in range(0, len(truth), config.batch_size):
+        batch = truth.take(slice(start, start + config.batch_size))
+        if config.decode == "generated":
+            parts.append(generate_rows(model, task, batch, settings))
+        else:
+            parts.append((batch, predict(model, batch, settings)))
+    rows = Rows.concat([part for part, _ in parts])
+    prediction = Prediction.concat([part for _, part in parts])
+    seen = None if overlap is None else overlap.seen(truth)
+    instances = instance_table(task, model, truth, rows, prediction, labels, first, seen)
+    return instances, token_table(task, truth, rows, prediction, labels, first)
+
+
+def _figures(knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> dict[str, Any]:
+    """Return what training logs of one knob."""
+    answers = tokens.filter(pl.col("target_kind") == "answer")
+    figures = {
+        "knob": knob,
+        "n": len(instances),
+        "accuracy": instances["correct"].mean(),
+        "depth_answer": answers["exit_depth"].mean(),
+        "depth_prompt": tokens.filter(pl.col("target_kind") == "prompt")["exit_depth"].mean(),
+        "expected_depth_answer": answers["expected_depth"].mean(),
+    }
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def parse_knobs(text: str | None, task: Task) -> tuple[int, ...]:
+    """Return the knobs that a text such as `3:16` or `10,20,50` names; all trained ones by default.
+
+    >>> from anira.tasks import make_task
+    >>> parse_knobs("3:5,9", make_task("mano"))
+    (3, 4, 5, 9)
+    """
+    if text is None:
+        return task.knob.seen
+    knobs: list[int] = []
+    for part in text.split(","):
+        low, colon, high = part.partition(":")
+        if not low.strip().isdigit() or (colon and not high.strip().isdigit()):
+            raise UserError(f"knobs are written as 3:16 or 10,20,50, not {text!r}")
+        knobs += range(int(low), int(high) + 1) if colon else [int(low)]
+    for knob in knobs:
+        task.knob.check(knob)
+    if not knobs or len(set(knobs)) < len(knobs):
+        raise UserError(f"knobs must be distinct, and at least one: {text!r}")
+    return tuple(knobs)

@@ -1,0 +1,122 @@
+"""Records: per-instance and per-token tables in Parquet, the only thing that analysis reads.
+
+An evaluation is a folder with two files a knob, each written under another name first, so that an interrupt leaves
+whole files only and the next call goes on where this one stopped.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from anira.config import UserError
+
+RECORDS_VERSION: Final = 1
+
+INSTANCE_SCHEMA: Final[dict[str, Any]] = {
+    "run_id": pl.String,
+    "step": pl.Int64,
+    "instance_id": pl.Int64,
+    "task": pl.String,
+    "subtask": pl.String,
+    "knob": pl.Int64,
+    "split": pl.String,
+    "variant": pl.String,
+    "seed": pl.Int64,
+    "select": pl.String,
+    "threshold": pl.Float64,
+    "decode": pl.String,
+    "override": pl.String,
+    "correct": pl.Boolean,
+    "lenient_correct": pl.Boolean,
+    "question": pl.String,
+    "answer": pl.String,
+    "predicted": pl.String,
+    "seen_in_training": pl.Boolean,
+    "num_tokens": pl.Int32,
+    "iterations": pl.Int64,
+    "full_iterations": pl.Int64,
+    "decisions": pl.Int64,
+    "flops": pl.Int64,
+    "full_flops": pl.Int64,
+    "kv_slots": pl.Int64,
+    "full_kv_slots": pl.Int64,
+}
+"""Columns of the instance table; the task's own follow as meta_*."""
+
+TOKEN_SCHEMA: Final[dict[str, Any]] = {
+    "run_id": pl.String,
+    "step": pl.Int64,
+    "instance_id": pl.Int64,
+    "knob": pl.Int64,
+    "position": pl.Int32,
+    "input_id": pl.Int32,
+    "input_text": pl.String,
+    "target_id": pl.Int32,
+    "target_kind": pl.String,
+    "predicted_id": pl.Int32,
+    "correct": pl.Boolean,
+    "exit_depth": pl.Int16,
+    "executed": pl.Int16,
+    "expected_depth": pl.Float32,
+    "exit_probs": pl.List(pl.Float32),
+    "margin": pl.Float32,
+}
+"""Columns of the token table, one row an input position; probes follow as probe_*."""
+
+
+class RecordFolder:
+    """The folder of one evaluation.
+
+    >>> import tempfile
+    >>> folder = RecordFolder(Path(tempfile.mkdtemp()) / "final")
+    >>> folder.open({"step": 0, "knobs": [3, 4]})
+    >>> folder.missing([3, 4])
+    [3, 4]
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open(self, asked: dict[str, Any]) -> None:
+        """Start or go on with an evaluation; a folder that holds another one is refused."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        facts = {"records_version": RECORDS_VERSION, **asked}
+        file = self.path / "evaluation.json"
+        if file.exists():
+            known = {key: value for key, value in json.loads(file.read_text()).items() if key != "complete"}
+            if known != facts:
+                raise UserError(f"{self.path} holds another evaluation: remove it, or choose another --name")
+        _write_text(file, json.dumps({**facts, "complete": False}, indent=2) + "\n")
+
+    def missing(self, knobs: list[int]) -> list[int]:
+        """Return the knobs that are still to be done."""
+        return [knob for knob in knobs if not (self._file("instances", knob)).exists()]
+
+    def write(self, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> None:
+        """Store one knob; the instances come last and mark it as done."""
+        for kind, table in (("tokens", tokens), ("instances", instances)):
+            target = self._file(kind, knob)
+            partial = target.with_suffix(".part")
+            table.write_parquet(partial)
+            partial.replace(target)
+
+    def read(self, knob: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the instances and the tokens of one knob."""
+        return pl.read_parquet(self._file("instances", knob)), pl.read_parquet(self._file("tokens", knob))
+
+    def close(self) -> None:
+        """Mark the evaluation as complete."""
+        file = self.path / "evaluation.json"
+        _write_text(file, json.dumps({**json.loads(file.read_text()), "complete": True}, indent=2) + "\n")
+
+    def _file(self, kind: str, knob: int) -> Path:
+        return self.path / f"{kind}-k{knob:03d}.parquet"
+
+
+def _write_text(path: Path, text: str) -> None:
+    partial = path.with_suffix(".part")
+    partial.write_text(text)
+    os.replace(partial, path)  # noqa: PTH105 (the atomic one)

@@ -1,0 +1,124 @@
+"""What defines a training run: everything that its result depends on, and nothing else."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from anira.config import UserError, from_dict, nearest, to_dict
+from anira.models import AniraConfig
+from anira.tasks import BlockTask, task_class
+
+VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """A run, resolved: presets make one, overrides change it, `config.json` stores it."""
+
+    preset: str
+    variant: str
+    """Policy and backbone as presets name them: anira-e, anira-o, fixed, unshared, or a policy's name."""
+    task: str
+    task_config: dict[str, Any] = field(default_factory=dict)
+    """Options of the task."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Options of AniraConfig, the policy's among them; the vocabulary's size comes from the task."""
+    seed: int = 0
+    steps: int = 1000
+    batch_size: int = 64
+    """Rows of a step, over all processes and accumulated parts."""
+    accumulation: int = 1
+    """Parts that a step's batch is split into."""
+    learning_rate: float = 1e-3
+    warmup_steps: int = 100
+    """The rate rises linearly over so many steps, then stays."""
+    gamma_warmup_steps: int = 0
+    """The compute weight rises linearly over so many steps; 0 is the paper's constant weight."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    """Largest norm of the gradient."""
+    max_length: int = 256
+    """Longest row the model is built for; longer ones are an error."""
+    precision: Literal["float32", "bfloat16", "float64"] | None = None
+    """None: float32 on a CPU, bfloat16 on CUDA."""
+    compile: bool = False
+    threads: int | None = None
+    """CPU threads; None: as torch chooses. Part of the run, because sums depend on it in the last digit."""
+    log_every: int = 50
+    eval_every: int = 500
+    eval_count: int = 200
+    """Instances a knob in the evaluations during training."""
+    final_count: int = 1000
+    """Instances a knob in the evaluation at the end."""
+    checkpoint_every: int = 500
+
+    def __post_init__(self) -> None:
+        for name in (
+            "steps",
+            "batch_size",
+            "accumulation",
+            "log_every",
+            "eval_every",
+            "checkpoint_every",
+            "eval_count",
+        ):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.batch_size % self.accumulation:
+            raise UserError(f"batch_size {self.batch_size} must be a multiple of accumulation {self.accumulation}")
+        if self.learning_rate <= 0 or self.clip <= 0:
+            raise UserError("learning_rate and clip must be positive")
+
+    def make_task(self) -> BlockTask:
+        """Build the task."""
+        cls = task_class(self.task)
+        complete = {**to_dict(cls.Config()), **self.task_config}
+        return cls(from_dict(cls.Config, complete))
+
+    def make_model_config(self, task: BlockTask) -> AniraConfig:
+        """Build the model's configuration; the task gives the vocabulary."""
+        special: dict[str, Any] = {
+            name: task.vocab.id(f"<{token}>") for name, token in _SPECIAL.items() if f"<{token}>" in task.vocab
+        }
+        return AniraConfig(vocab_size=len(task.vocab), max_position_embeddings=self.max_length, **special, **self.model)
+
+    def resolved(self) -> "TrainConfig":
+        """Return the same run with every default of task and model written out."""
+        task = self.make_task()
+        config = self.make_model_config(task)
+        model = {name: getattr(config, name) for name in _MODEL_FIELDS}
+        return from_dict(TrainConfig, {**to_dict(self), "task_config": to_dict(task.config), "model": model})
+
+
+_SPECIAL = {"pad_token_id": "pad", "bos_token_id": "bos", "eos_token_id": "eos"}
+_MODEL_FIELDS = (
+    "hidden_size",
+    "intermediate_size",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "num_prelude_layers",
+    "num_core_layers",
+    "num_coda_layers",
+    "max_depth",
+    "shared_core",
+    "freeze",
+    "injection",
+    "initial_state",
+    "initial_state_std",
+    "tie_word_embeddings",
+    "initializer_range",
+    "policy",
+)
+
+
+def variant_model(variant: str) -> dict[str, Any]:
+    """Return the model options that a variant stands for.
+
+    >>> variant_model("unshared")
+    {'policy': {'name': 'fixed'}, 'shared_core': False}
+    """
+    if variant == "unshared":
+        return {"policy": {"name": "fixed"}, "shared_core": False}
+    if variant not in VARIANTS:
+        raise UserError(f"unknown variant {variant!r}: {nearest(variant, VARIANTS)}")
+    return {"policy": {"name": variant}}

@@ -1,0 +1,205 @@
+"""The training loop. Read it from top to bottom: `train` is one run."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+
+from anira.config import config_hash
+from anira.evaluation import EvaluationConfig, Subject, evaluate
+from anira.models import AniraForCausalLM, AniraOutput
+from anira.models.precision import choose_dtype
+from anira.tasks import IGNORE
+from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
+from anira.training.config import TrainConfig
+from anira.training.data import Batch, Batches
+from anira.training.run import Interrupts, MetricsFile, keep_last
+from anira.training.trackers import Tracker
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class _Run:
+    """Everything that a run holds while it runs."""
+
+    config: TrainConfig
+    folder: Path
+    accelerator: Accelerator
+    model: AniraForCausalLM
+    call: Callable[..., AniraOutput]
+    optimizer: torch.optim.Optimizer
+    batches: Batches
+    metrics: MetricsFile
+    report: Report
+
+
+def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, trackers: list[Tracker]) -> None:
+    """Train from the start, or from the last checkpoint in `folder`, to the last step; evaluate; store everything.
+
+    Data and noise are addressed by step, so a step number, weights and the optimizer are all the state there is: a
+    run that was killed at any moment goes on to identical weights and metrics.
+    """
+    run = _set_up(config, folder, report, trackers)
+    step = _resume(run) if resume else 0
+    with Interrupts() as interrupts:
+        while step < config.steps:
+            step += 1
+            started = time.perf_counter()
+            outputs = list(_descend(run, step))
+            if step % config.log_every == 0 or step == config.steps:
+                _log(run, step, outputs, time.perf_counter() - started)
+            if step % config.eval_every == 0 and step < config.steps:
+                _evaluate(run, step, f"step-{step:06d}", config.eval_count)
+            if step % config.checkpoint_every == 0 or step == config.steps or interrupts.asked:
+                _save(run, step)
+            if interrupts.asked:
+                raise KeyboardInterrupt
+    _evaluate(run, step, "final", config.final_count)
+
+
+def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tracker]) -> _Run:
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+    accelerator = make_accelerator(config)
+    task = config.make_task()
+    with torch.random.fork_rng():
+        torch.manual_seed(config.seed)
+        model = AniraForCausalLM(config.make_model_config(task)).to(accelerator.device)
+    if config.precision == "float64":
+        model = model.double()
+    model.train()
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay, fused=True
+    )
+    wrapped = accelerator.prepare_model(model)
+    call = torch.compile(wrapped) if config.compile else wrapped
+    rank, world = accelerator.process_index, accelerator.num_processes
+    batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
+    metrics = MetricsFile(folder / "metrics.jsonl", trackers if accelerator.is_main_process else [])
+    return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report)
+
+
+def make_accelerator(config: TrainConfig) -> Accelerator:
+    """Return what knows devices and processes; mixed precision only where bfloat16 is asked for and really works."""
+    device = Accelerator().device
+    if config.precision == "float64":
+        return Accelerator(mixed_precision="no")
+    half = choose_dtype(config.precision, device) == torch.bfloat16
+    return Accelerator(mixed_precision="bf16" if half else "no")
+
+
+def _resume(run: _Run) -> int:
+    checkpoint = latest_checkpoint(run.folder)
+    if checkpoint is None:
+        run.metrics.truncate(0)
+        return 0
+    loop = load_checkpoint(checkpoint, run.model, run.optimizer, config_hash(run.config))
+    run.metrics.truncate(loop["metrics_bytes"])
+    return int(loop["step"])
+
+
+def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
+    """Take one optimizer step; yield the parts of its batch with what the model gave for them."""
+    config, accelerator = run.config, run.accelerator
+    scale = torch.tensor(gamma_scale(config, step))
+    for group in run.optimizer.param_groups:
+        group["lr"] = learning_rate(config, step)
+    for batch in run.batches.step(step):
+        output = run.call(
+            batch.input_ids.to(accelerator.device),
+            labels=batch.labels.to(accelerator.device),
+            valid_mask=batch.valid.to(accelerator.device),
+            noise=None if batch.noise is None else batch.noise.to(accelerator.device),
+            num_answer_tokens=batch.num_answer_tokens.to(accelerator.device),
+            num_valid_tokens=batch.num_valid_tokens.to(accelerator.device),
+            gamma_scale=scale.to(accelerator.device),
+        )
+        # Processes average their gradients, but each part's loss is already its share of the whole batch's.
+        accelerator.backward(output.loss * accelerator.num_processes)
+        yield batch, output
+    accelerator.clip_grad_norm_(run.model.parameters(), config.clip)
+    run.optimizer.step()
+    run.optimizer.zero_grad()
+
+
+def learning_rate(config: TrainConfig, step: int) -> float:
+    """Return the rate of a step: a linear warm-up, then constant."""
+    return config.learning_rate * min(1.0, step / max(config.warmup_steps, 1))
+
+
+def gamma_scale(config: TrainConfig, step: int) -> float:
+    """Return what the compute weight is multiplied with at a step."""
+    return min(1.0, step / config.gamma_warmup_steps) if config.gamma_warmup_steps else 1.0
+
+
+def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds: float) -> None:
+    sums = torch.stack([_sums(batch, output) for batch, output in outputs]).sum(0)
+    names = list(outputs[0][1].losses or {})
+    sums = run.accelerator.reduce(sums, "sum")
+    losses = dict(zip(names, sums[7:].tolist(), strict=True))
+    right, answers, answer_depth, prompts, prompt_depth, tokens, _ = sums[:7].tolist()
+    gamma = run.config.model["policy"].get("gamma")
+    line = {
+        "kind": "train",
+        "step": step,
+        "loss": sum(losses.values()),
+        **losses,
+        "accuracy": right / max(answers, 1),
+        "depth_answer": answer_depth / max(answers, 1),
+        "depth_prompt": prompt_depth / max(prompts, 1),
+        "depth_all": (answer_depth + prompt_depth) / max(answers + prompts, 1),
+        "learning_rate": learning_rate(run.config, step),
+        **({} if gamma is None else {"gamma": gamma * gamma_scale(run.config, step)}),
+        "tokens_per_second": tokens / seconds,
+        "seconds": seconds,
+    }
+    run.metrics.write(line)
+    run.report(line)
+
+
+@torch.no_grad()
+def _sums(batch: Batch, output: AniraOutput) -> Tensor:
+    """Return what `_log` averages: right answers, answers, their depths, other tokens, theirs, all tokens, losses."""
+    assert output.logits is not None and output.exit_depth is not None and output.losses is not None
+    labels, valid = batch.labels.to(output.logits.device), batch.valid.to(output.logits.device)
+    following = torch.cat([labels[:, 1:], torch.full_like(labels[:, :1], IGNORE)], dim=1)
+    answer = following != IGNORE
+    prompt = valid & ~answer
+    depth = output.exit_depth.double()
+    right = (output.logits.argmax(-1) == following) & answer
+    parts = [right.sum(), answer.sum(), depth[answer].sum(), prompt.sum(), depth[prompt].sum(), valid.sum()]
+    return torch.stack([part.double() for part in (*parts, torch.zeros(()), *output.losses.values())])
+
+
+def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
+    if not run.accelerator.is_main_process:
+        return
+    task = run.batches.task
+    run_id = f"{run.config.preset}/{config_hash(run.config)}-s{run.config.seed}"
+    figures = evaluate(
+        run.model,
+        task,
+        EvaluationConfig(knobs=task.knob.seen, count=count),
+        Subject(run_id=run_id, step=step, variant=run.config.variant, seed=run.config.seed),
+        run.folder / "records" / name,
+    )
+    for figure in figures:
+        line = {"kind": "eval", "step": step, **figure}
+        run.metrics.write(line)
+        run.report(line)
+
+
+def _save(run: _Run, step: int) -> None:
+    run.accelerator.wait_for_everyone()
+    if not run.accelerator.is_main_process:
+        return
+    loop = {"step": step, "config_hash": config_hash(run.config), "metrics_bytes": run.metrics.flush()}
+    folder = run.folder / "checkpoints" / f"step-{step}"
+    save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop)
+    keep_last(run.folder / "checkpoints", 2)

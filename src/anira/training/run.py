@@ -1,0 +1,134 @@
+"""The folder of a run: who may write in it, its metrics, its interrupts."""
+
+import fcntl
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from anira.config import UserError, config_hash, from_dict, to_dict
+from anira.training.checkpoint import step_of
+from anira.training.config import TrainConfig
+from anira.training.trackers import Tracker
+
+
+class RunFolder:
+    """A run's folder, locked while this process writes in it: two runs never share one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+
+    @staticmethod
+    def for_config(root: Path, config: TrainConfig) -> "RunFolder":
+        """Return the folder that a configuration determines: <preset>/<hash8>-s<seed>."""
+        return RunFolder(root / config.preset / f"{config_hash(config)}-s{config.seed}")
+
+    def __enter__(self) -> Self:
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise UserError(f"another process is training in {self.path}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run has been started here."""
+        return (self.path / "config.json").exists()
+
+    def write_config(self, config: TrainConfig) -> None:
+        """Store the resolved configuration with what the result depends on beside it."""
+        facts = {
+            "config": to_dict(config),
+            "versions": _versions(),
+            "git": _git_hash(),
+            "platform": platform.platform(),
+        }
+        partial = self.path / "config.json.part"
+        partial.write_text(json.dumps(facts, indent=2) + "\n")
+        partial.replace(self.path / "config.json")
+
+    def read_config(self) -> TrainConfig:
+        """Return the configuration of the run that is here."""
+        file = self.path / "config.json"
+        try:
+            return from_dict(TrainConfig, json.loads(file.read_text())["config"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{self.path} is not a run: cannot read {file.name} ({error})") from error
+
+
+class MetricsFile:
+    """metrics.jsonl, one JSON object a line; and whoever else wants the figures."""
+
+    def __init__(self, path: Path, trackers: list[Tracker]) -> None:
+        self.path, self.trackers = path, trackers
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Append a line."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        for tracker in self.trackers:
+            tracker.log(line)
+
+    def flush(self) -> int:
+        """Make sure that all lines are on disk; return how many bytes they are."""
+        if not self.path.exists():
+            return 0
+        with self.path.open("r+") as file:
+            os.fsync(file.fileno())
+        return self.path.stat().st_size
+
+    def truncate(self, size: int) -> None:
+        """Forget what was written after a checkpoint: it will be written again."""
+        if self.path.exists():
+            os.truncate(self.path, size)
+
+
+class Interrupts:
+    """Lets the step in progress finish, and its checkpoint be written, when the user presses Ctrl-C once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+def keep_last(folder: Path, count: int) -> None:
+    """Remove all but the newest checkpoints."""
+    found = sorted((path for path in folder.glob("step-*") if path.is_dir()), key=step_of)
+    for path in found[:-count]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("anira", "torch", "transformers", "accelerate", "numpy", "polars")}
+
+
+def _git_hash() -> str:
+    here = Path(__file__).parent
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
