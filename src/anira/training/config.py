@@ -3,25 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from anira.config import UserError, from_dict, nearest, to_dict
+from anira.config import UserError, from_dict, to_dict
 from anira.models import AniraConfig
+from anira.models.policies import policy_class
 from anira.tasks import BlockTask, task_class
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainConfig:
-    """A run, resolved: presets make one, overrides change it, `config.json` stores it."""
+class TrainSettings:
+    """How to train: the fields that are options of `anira train` as they stand."""
 
-    preset: str
-    variant: str
-    """Policy and backbone as presets name them: anira-e, anira-o, fixed, unshared, or a policy's name."""
-    task: str
-    task_config: dict[str, Any] = field(default_factory=dict)
-    """Options of the task."""
-    model: dict[str, Any] = field(default_factory=dict)
-    """Options of AniraConfig, the policy's among them; the vocabulary's size comes from the task."""
     seed: int = 0
     steps: int = 1000
     batch_size: int = 64
@@ -41,7 +34,6 @@ class TrainConfig:
     """Longest row the model is built for; longer ones are an error."""
     precision: Literal["float32", "bfloat16", "float64"] | None = None
     """None: float32 on a CPU, bfloat16 on CUDA."""
-    compile: bool = False
     threads: int | None = None
     """CPU threads; None: as torch chooses. Part of the run, because sums depend on it in the last digit."""
     log_every: int = 50
@@ -68,6 +60,21 @@ class TrainConfig:
             raise UserError(f"batch_size {self.batch_size} must be a multiple of accumulation {self.accumulation}")
         if self.learning_rate <= 0 or self.clip <= 0:
             raise UserError("learning_rate and clip must be positive")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig(TrainSettings):
+    """A run, resolved: presets make one, overrides change it, `config.json` stores it."""
+
+    preset: str
+    variant: str
+    """Policy and backbone as presets name them: anira-e, anira-o, fixed, unshared, or a policy's name."""
+    task: str
+    task_config: dict[str, Any] = field(default_factory=dict)
+    """Options of the task."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Options of AniraConfig, the policy's among them; the vocabulary's size comes from the task."""
+    compile: bool = False
 
     def make_task(self) -> BlockTask:
         """Build the task."""
@@ -119,6 +126,5 @@ def variant_model(variant: str) -> dict[str, Any]:
     """
     if variant == "unshared":
         return {"policy": {"name": "fixed"}, "shared_core": False}
-    if variant not in VARIANTS:
-        raise UserError(f"unknown variant {variant!r}: {nearest(variant, VARIANTS)}")
+    policy_class(variant)  # a variant is otherwise a policy by its name; an unknown one is refused here
     return {"policy": {"name": variant}}

@@ -13,7 +13,8 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from anira.config import UserError, config_hash, from_dict, to_dict
-from anira.training.checkpoint import step_of
+from anira.models import AniraForCausalLM
+from anira.training.checkpoint import check_checkpoint, latest_checkpoint, step_of
 from anira.training.config import TrainConfig
 from anira.training.trackers import Tracker
 
@@ -115,6 +116,18 @@ class Interrupts:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+
+
+def load_run(path: Path, step: int | None) -> tuple[TrainConfig, AniraForCausalLM, int]:
+    """Return a run's configuration, its model at a step (the last one by default), and that step."""
+    config = RunFolder(path).read_config()
+    checkpoint = latest_checkpoint(path) if step is None else path / "checkpoints" / f"step-{step}"
+    if checkpoint is None or not checkpoint.is_dir():
+        kept = sorted(step_of(found) for found in (path / "checkpoints").glob("step-*"))
+        raise UserError(f"{path} has no checkpoint{'' if step is None else f' of step {step}'}; kept: {kept or 'none'}")
+    check_checkpoint(checkpoint)
+    model: AniraForCausalLM = AniraForCausalLM.from_pretrained(checkpoint)
+    return config, model.eval(), step_of(checkpoint)
 
 
 def keep_last(folder: Path, count: int) -> None:

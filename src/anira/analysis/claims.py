@@ -1,0 +1,86 @@
+"""Claims about depth and the knob, judged over all seeds of the same experiment."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anira.analysis.intervals import Estimate
+from anira.analysis.summary import Summary
+from anira.analysis.verdict import Evidence, Verdict, judge
+
+CLAIMS = {
+    "slope": "answer depth rises with the knob (slope)",
+    "spearman": "answer depth rises with the knob (Spearman)",
+}
+"""Statistic -> the claim that it is positive."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One claim about one experiment, what each seed says, and the verdict."""
+
+    text: str
+    experiment: str
+    """Task, variant, and how depth was chosen."""
+    seeds: tuple[int, ...]
+    estimates: tuple[Estimate, ...]
+    """One a seed, in their order."""
+    verdict: Verdict
+
+
+def judge_claims(summaries: Sequence[Summary]) -> list[Claim]:
+    """Return the verdicts on every claim for each experiment among the summaries.
+
+    Evaluations belong to the same experiment if nothing but the seed sets them apart: task, variant, step, selection,
+    knobs and, where known, the whole configuration of the run.
+    """
+    groups: dict[str, list[Summary]] = {}
+    for summary in sorted(summaries, key=lambda one: one.labels.seed):
+        groups.setdefault(_identity(summary), []).append(summary)
+    return [_claim(statistic, group) for group in groups.values() for statistic in CLAIMS]
+
+
+def _identity(summary: Summary) -> str:
+    labels = summary.labels
+    config = {key: value for key, value in labels.config.items() if key != "seed"}
+    knobs = [row.knob for row in summary.accuracy]
+    return json.dumps([experiment(summary), labels.step, labels.max_depth, knobs, config], sort_keys=True)
+
+
+def experiment(summary: Summary) -> str:
+    """Name what was evaluated in a few words, as in `mano anira-o, select mode`."""
+    labels = summary.labels
+    words = [f"{labels.task} {labels.variant}", f"select {labels.select}"]
+    if labels.threshold is not None:
+        words.append(f"threshold {labels.threshold:g}")
+    if labels.decode != "parallel":
+        words.append(labels.decode)
+    if labels.override:
+        words.append(f"depths {labels.override}")
+    return ", ".join(words)
+
+
+def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
+    estimates = [getattr(summary.aligned(), statistic) for summary in group]
+    evidence = [
+        Evidence(summary.labels.seed, estimate, obstacle(summary))
+        for summary, estimate in zip(group, estimates, strict=True)
+    ]
+    return Claim(
+        text=CLAIMS[statistic],
+        experiment=experiment(group[0]),
+        seeds=tuple(summary.labels.seed for summary in group),
+        estimates=tuple(estimates),
+        verdict=judge(evidence, claimed=1),
+    )
+
+
+def obstacle(summary: Summary) -> str:
+    """Return why an evaluation cannot speak about alignment, or an empty string."""
+    if summary.labels.override:
+        return "depths were not chosen by the policy"
+    if not summary.seen.above_majority:
+        return "accuracy is not above the majority baseline"
+    if not summary.nulls_cover_zero:
+        return "a null does not cover zero"
+    return ""

@@ -1,0 +1,91 @@
+"""Estimates with 95% intervals; an estimate that cannot be made says why instead of being 0."""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+LEVEL: Final = 0.95
+LARGEST_UNDEFINED_SHARE: Final = 0.05
+"""Where more resamples than this leave a statistic undefined, its interval is too."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and its 95% interval; what is undefined is None, and `reason` says why.
+
+    >>> print(Estimate(0.31, 0.25, 0.37)), print(Estimate(None, reason="the depth is constant"))
+    0.31 [0.25, 0.37]
+    undefined (the depth is constant)
+    (None, None)
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+    @property
+    def direction(self) -> int:
+        """1 if the whole interval lies above zero, -1 if below, 0 if it reaches zero or there is none."""
+        if self.low is None or self.high is None:
+            return 0
+        return int(self.low > 0) - int(self.high < 0)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, digits: int = 2) -> str:
+        """Write the value and its interval with so many decimals."""
+        if self.value is None:
+            return f"undefined ({self.reason})"
+        if self.low is None or self.high is None:
+            return f"{self.value:.{digits}f} [no interval: {self.reason}]"
+        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+
+
+def wilson(successes: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Return the ends of the Wilson score intervals of proportions; NaN where the count is 0.
+
+    With 8 right of 10 the interval is 0.49 to 0.943; with 10 of 10 it is 0.722 to 1, not a point.
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.asarray(successes, dtype=np.float64) / n
+        z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2 / n
+        centre = (share + z2 / 2) / (1 + z2)
+        half = np.sqrt(z2 * share * (1 - share) + z2**2 / 4) / (1 + z2)
+    # The ends reach 0 and 1 exactly where no or every instance is right; rounding may step over.
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
+def proportion(successes: int, count: int) -> Estimate:
+    """Return a share of independent instances with its Wilson interval.
+
+    >>> print(proportion(8, 10))
+    0.80 [0.49, 0.94]
+    """
+    if not count:
+        return Estimate(None, reason="no instances")
+    low, high = wilson(successes, count)
+    return Estimate(successes / count, float(low), float(high))
+
+
+def percentile(value: float, replicates: Floats, undefined: str) -> Estimate:
+    """Return a value with the 95% interval of its bootstrap replicates; NaN means that a replicate is undefined.
+
+    `undefined` is the reason to give where the value itself, or too many replicates, are.
+    """
+    if math.isnan(value):
+        return Estimate(None, reason=undefined)
+    kept = replicates[~np.isnan(replicates)]
+    lost = 1 - len(kept) / len(replicates)
+    if lost > LARGEST_UNDEFINED_SHARE:
+        return Estimate(value, reason=f"too few instances, {lost:.0%} of the resamples leave it undefined")
+    low, high = np.quantile(kept, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, float(low), float(high))

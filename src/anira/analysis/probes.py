@@ -1,0 +1,162 @@
+"""Whether depth follows the reference solver's state token by token: rank correlations with each probe.
+
+Pooled correlations mix two things: that instances differ, and that tokens within an instance do. The mean of the
+correlations within instances has the second only, and the null shuffled within instances shows how much of a pooled
+correlation is the first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from anira.analysis.association import NUM_CLASSES, Mean, Spearman, midranks, standardised
+from anira.analysis.bootstrap import DRAWS, Statistic, bootstrap
+from anira.analysis.intervals import Estimate, Floats, Ints
+from anira.analysis.nulls import WITHIN_DRAWS, Null, orders_within
+from anira.analysis.records import Evaluation
+
+MEASURES = ("exit_depth", "expected_depth")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeCorrelation:
+    """Spearman of depth with one probe, over the tokens where it is defined."""
+
+    probe: str
+    measure: str
+    """`exit_depth` or `expected_depth`."""
+    tokens: int
+    instances: int
+    """Instances in which both vary, so that a correlation within them exists."""
+    pooled: Estimate
+    within: Estimate
+    """The mean over instances of the correlation within each."""
+    null_pooled: Null | None
+    """Pooled, with depth shuffled within instances: what differences between instances alone give. May be off zero."""
+    null_within: Null | None
+    """Within, with depth shuffled within instances: must cover zero."""
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The tokens where one probe is defined, in the order of their instances."""
+
+    probe: str
+    measure: str
+    x: Floats
+    y: Floats
+    instance: Ints
+
+
+def probe_correlations(
+    evaluation: Evaluation, table: pl.DataFrame, *, rng: np.random.Generator, draws: int = DRAWS
+) -> list[ProbeCorrelation]:
+    """Return one row a probe and measure; `table` is the instance table."""
+    pairs = list(_pairs(evaluation, table))
+    within = [_within(pair, len(table)) for pair in pairs]
+    statistics: dict[str, Statistic] = {}
+    for i, (pair, values) in enumerate(zip(pairs, within, strict=True)):
+        statistics[f"pooled {i}"] = _pooled(pair, len(table))
+        statistics[f"within {i}"] = _mean_of_defined(values)
+    found = bootstrap(statistics, table["knob"].to_numpy(), rng=rng, draws=draws)
+    nulls = _nulls(pairs, rng)
+    return [
+        ProbeCorrelation(
+            probe=pair.probe,
+            measure=pair.measure,
+            tokens=len(pair.x),
+            instances=int((~np.isnan(values)).sum()),
+            pooled=found[f"pooled {i}"][0],
+            within=found[f"within {i}"][0],
+            null_pooled=nulls[i][0],
+            null_within=nulls[i][1],
+        )
+        for i, (pair, values) in enumerate(zip(pairs, within, strict=True))
+    ]
+
+
+def _pairs(evaluation: Evaluation, table: pl.DataFrame) -> Iterator[_Pairs]:
+    names = [f"probe_{name}" for name in evaluation.probes]
+    if not names:
+        return
+    rows = table.select("instance_id").with_row_index("instance")
+    tokens = evaluation.tokens.select("instance_id", "position", *MEASURES, *names).filter(
+        pl.any_horizontal(pl.col(names).is_not_null())
+    )
+    frame = evaluation.collect(tokens.join(rows.lazy(), on="instance_id").sort("instance", "position"))
+    for name in names:
+        for measure in MEASURES:
+            part = frame.select("instance", measure, name).drop_nulls()
+            if len(part):
+                x, y = (part[column].cast(pl.Float64).to_numpy() for column in (name, measure))
+                yield _Pairs(name.removeprefix("probe_"), measure, x, y, part["instance"].cast(pl.Int64).to_numpy())
+
+
+def _pooled(pair: _Pairs, num_instances: int) -> Spearman:
+    return Spearman(pair.x, pair.y, pair.instance, num_instances, names=("probe", "depth"), classes=NUM_CLASSES)
+
+
+def _within(pair: _Pairs, num_instances: int) -> Floats:
+    """Return the rank correlation within each instance, NaN where it has none."""
+    products = standardised_within(pair.x, pair.instance) * standardised_within(pair.y, pair.instance)
+    sums: Floats = np.bincount(pair.instance, weights=products, minlength=num_instances).astype(np.float64)
+    sums[np.bincount(pair.instance, minlength=num_instances) == 0] = np.nan
+    return sums
+
+
+def _mean_of_defined(values: Floats) -> Mean:
+    defined = ~np.isnan(values)
+    reason = "in every instance the probe or the depth is constant"
+    return Mean(np.nan_to_num(values), defined, np.zeros(len(values), dtype=np.int64), 1, undefined=reason)
+
+
+def standardised_within(values: Floats, instance: Ints) -> Floats:
+    """Return ranks within each instance with mean 0 and length 1 there; NaN where all its values are the same.
+
+    The correlation within an instance is then the sum of products over its tokens. `instance` is ascending.
+    """
+    order = np.lexsort((values, instance))
+    new = (np.diff(values[order], prepend=np.nan) != 0) | (np.diff(instance[order], prepend=-1) != 0)
+    ranks = np.empty(len(values))
+    ranks[order] = midranks(np.cumsum(new).astype(np.float64))
+    # Ranks of an instance start somewhere, but are centred now. Halves add up exactly, so a constant gives exactly 0.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ranks -= (np.bincount(instance, weights=ranks) / np.bincount(instance))[instance]
+        scaled: Floats = ranks / np.sqrt(np.bincount(instance, weights=ranks**2))[instance]
+    return scaled
+
+
+def _nulls(pairs: list[_Pairs], rng: np.random.Generator) -> list[tuple[Null | None, Null | None]]:
+    """Return the nulls of every pair; pairs over the same tokens are shuffled together, since shuffling costs most."""
+    nulls: dict[int, tuple[Null | None, Null | None]] = {}
+    groups: dict[bytes, list[int]] = {}
+    for i, pair in enumerate(pairs):
+        groups.setdefault(pair.instance.tobytes(), []).append(i)
+    for members in groups.values():
+        shuffled = _shuffled([pairs[i] for i in members], rng)
+        nulls |= {i: (Null.of(pooled), Null.of(within)) for i, (pooled, within) in zip(members, shuffled, strict=True)}
+    return [nulls[i] for i in range(len(pairs))]
+
+
+def _shuffled(pairs: list[_Pairs], rng: np.random.Generator) -> list[Floats]:
+    """Return for each pair the pooled and the within correlation (2, draws) with depth shuffled within instances."""
+    ranks = [_both_ranks(pair) for pair in pairs]
+    values = np.empty((len(pairs), 2, WITHIN_DRAWS))
+    for draw, order in enumerate(orders_within(pairs[0].instance, WITHIN_DRAWS, rng)):
+        for i, (x_pooled, y_pooled, x_within, y_within) in enumerate(ranks):
+            values[i, :, draw] = x_pooled @ y_pooled[order], x_within @ y_within[order]
+    return list(values)
+
+
+def _both_ranks(pair: _Pairs) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return standardised ranks of probe and depth, pooled and within; the within ones add up to a mean.
+
+    Instances in which either is constant count for nothing.
+    """
+    x, y = standardised_within(pair.x, pair.instance), standardised_within(pair.y, pair.instance)
+    defined = ~(np.isnan(x) | np.isnan(y))
+    count = len(np.unique(pair.instance[defined]))
+    x = np.where(defined, x, 0.0) / count if count else np.full(len(x), np.nan)
+    return standardised(midranks(pair.x)), standardised(midranks(pair.y)), x, np.where(defined, y, 0.0)

@@ -1,0 +1,174 @@
+"""A summary as tables of plain text, aligned."""
+
+from collections.abc import Iterator, Sequence
+
+from anira.analysis.claims import experiment
+from anira.analysis.intervals import Estimate
+from anira.analysis.nulls import Null
+from anira.analysis.summary import Summary
+
+_MEASURES = {"answer": "exit depth", "expected": "expected depth"}
+
+
+def tables(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield a title and a table for every part of a summary that has rows."""
+    yield "Accuracy", layout(*_accuracy(summary))
+    yield "Mean depth", layout(*_depth(summary))
+    yield "Depth of answers against the knob", layout(*_alignment(summary))
+    yield "Nulls: the same, shuffled across instances", layout(*_nulls(summary))
+    yield "Position control: share of the variance of depth explained by", layout(*_position(summary))
+    if summary.probes:
+        yield "Spearman of depth with the reference solver's probes", layout(*_probes(summary))
+    yield "Cost against the same model at full depth", layout(*_cost(summary))
+
+
+def title(summary: Summary) -> str:
+    """Name the evaluation and its size."""
+    labels = summary.labels
+    knobs = [row.knob for row in summary.accuracy if row.knob is not None]
+    lines = (
+        f"{experiment(summary)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}",
+        f"{summary.instances:,} instances, {len(knobs)} knobs; 95% intervals, clustered by instance",
+        labels.evaluation,
+    )
+    return "\n".join(lines)
+
+
+def layout(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align columns under their heads.
+
+    >>> print(layout(["knob", "n"], [["3", "100"], ["all", "200"]]))
+    knob  n
+    3     100
+    all   200
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [[f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+Table = tuple[list[str], list[list[str]]]
+
+
+def _accuracy(summary: Summary) -> Table:
+    head = ["knob", "split", "n", "accuracy", "lenient", "majority", "seen in training"]
+    rows = [
+        [
+            _knob(row.knob),
+            row.split,
+            str(row.instances),
+            _text(row.exact, 3),
+            _text(row.lenient, 3),
+            f"{row.majority:.3f}",
+            "-" if row.seen_in_training is None else f"{row.seen_in_training:.1%}",
+        ]
+        for row in summary.accuracy
+    ]
+    return head, rows
+
+
+def _depth(summary: Summary) -> Table:
+    head = ["knob", "answers", "correct answers", "expected, answers", "prompt"]
+    rows = [
+        [_knob(row.knob), *map(_text, (row.answer, row.answer_correct, row.expected, row.prompt))]
+        for row in summary.depth
+    ]
+    return head, rows
+
+
+def _alignment(summary: Summary) -> Table:
+    head = ["measure", "instances", "n", "slope (iterations a knob)", "Spearman"]
+    rows = [
+        [_MEASURES[row.measure], row.subset, str(row.instances), _text(row.slope, 3), _text(row.spearman, 3)]
+        for row in summary.alignment
+    ]
+    return head, rows
+
+
+def _nulls(summary: Summary) -> Table:
+    head = ["measure", "instances", "slope", "Spearman", "cover zero"]
+    rows = [
+        [
+            _MEASURES[row.measure],
+            row.subset,
+            _null(row.null_slope),
+            _null(row.null_spearman),
+            _covers(row.null_slope, row.null_spearman),
+        ]
+        for row in summary.alignment
+    ]
+    return head, rows
+
+
+def _position(summary: Summary) -> Table:
+    head = ["depth at", "tokens", "position", "knob", "both", ""]
+    rows = [
+        [
+            row.kind,
+            str(row.tokens),
+            *map(_share, (row.by_position, row.by_knob, row.by_both)),
+            "" if row.separable else "not separable: position determines the knob",
+        ]
+        for row in summary.position
+    ]
+    return head, rows
+
+
+def _probes(summary: Summary) -> Table:
+    head = ["probe", "measure", "tokens", "within instances", "its null", "pooled", "its null"]
+    rows = [
+        [
+            row.probe,
+            row.measure.removesuffix("_depth"),
+            str(row.tokens),
+            _text(row.within),
+            _null(row.null_within),
+            _text(row.pooled),
+            _null(row.null_pooled),
+        ]
+        for row in summary.probes
+    ]
+    return head, rows
+
+
+def _cost(summary: Summary) -> Table:
+    head = ["knob", "depth, all tokens", "iterations", "FLOPs", "KV slots", "decisions/token", "unread"]
+    rows = [
+        [
+            _knob(row.knob),
+            _text(row.mean_depth),
+            *(_text(share) for share in (row.iterations_share, row.flops_share, row.kv_share)),
+            _value(row.decisions_per_token),
+            _value(row.unread_share),
+        ]
+        for row in summary.cost
+    ]
+    return head, rows
+
+
+def _knob(knob: int | None) -> str:
+    return "all" if knob is None else str(knob)
+
+
+def _text(estimate: Estimate, digits: int = 2) -> str:
+    """Write an estimate shortly: why it is undefined is said in words below the tables."""
+    if estimate.value is None:
+        return "undefined"
+    return estimate.text(digits) if estimate.low is not None else f"{estimate.value:.{digits}f} [no interval]"
+
+
+def _value(estimate: Estimate) -> str:
+    return "-" if estimate.value is None else f"{estimate.value:.2f}"
+
+
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _null(null: Null | None) -> str:
+    return "undefined" if null is None else null.text()
+
+
+def _covers(*nulls: Null | None) -> str:
+    known = [null for null in nulls if null is not None]
+    return ("yes" if all(null.covers_zero for null in known) else "NO") if known else "undefined"

@@ -1,0 +1,90 @@
+"""`anira evaluate RUN`: a checkpoint over a knob grid, into records."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from anira.cli.parse import parse
+from anira.cli.progress import progress
+from anira.config import UserError, config_hash
+
+SUMMARY = "Evaluate a checkpoint over a knob grid and write records for `anira analyze` and `anira report`."
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """What to evaluate, and how depth is chosen."""
+
+    run: Positional[Annotated[Path, arg(metavar="RUN")]]
+    """Folder of a run."""
+    step: Annotated[int | None, arg(metavar="S")] = None
+    """Checkpoint; the last one by default."""
+    knobs: Annotated[str | None, arg(metavar="K")] = None
+    """Such as 3:16 or 10,20,50; by default all that were trained."""
+    count: Annotated[int, arg(aliases=["-n"], metavar="N")] = 1000
+    """Instances a knob."""
+    select: Literal["mode", "median", "mean", "quantile"] | None = None
+    """How depth is chosen; the policy's own rule by default."""
+    threshold: Annotated[float | None, arg(metavar="T")] = None
+    """Level of --select quantile."""
+    generate: bool = False
+    """Decode freely instead of reading the true answer along."""
+    override: Literal["permuted"] | None = None
+    """permuted: every token gets another one's depth, at random."""
+    name: Annotated[str | None, arg(metavar="NAME")] = None
+    """Name of the records' folder; made from the options by default."""
+
+
+def run(argv: list[str]) -> None:
+    """Evaluate."""
+    options = parse(EvaluateOptions, argv, prog="anira evaluate", description=SUMMARY)
+    if options.count < 1:
+        raise UserError(f"-n must be at least 1, not {options.count}")
+    from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate, parse_knobs
+    from anira.evaluation.overlap import LARGEST
+    from anira.models.exits import check_rule
+    from anira.training.run import load_run
+
+    if options.select or options.threshold:
+        check_rule(options.select, options.threshold, default="mode")
+    config, model, step = load_run(options.run, options.step)
+    task = config.make_task()
+    wanted = EvaluationConfig(
+        knobs=parse_knobs(options.knobs, task),
+        count=options.count,
+        select=options.select,
+        threshold=options.threshold,
+        decode="generated" if options.generate else "parallel",
+        override=options.override or "",
+    )
+    rows = step * config.batch_size
+    overlap = Overlap(task, seed=config.seed, rows=rows) if rows <= LARGEST else None
+    run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
+    subject = Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
+    folder = options.run / "records" / (options.name or _name(step, options))
+    total = len(wanted.knobs) * wanted.count
+    with progress(total, "instances") as advance:
+        done = 0
+
+        def tell(now: int) -> None:
+            nonlocal done
+            advance(now - done)
+            done = now
+
+        evaluate(model, task, wanted, subject, folder, overlap=overlap, progress=tell)
+    print(f"wrote {total} instances", file=sys.stderr)
+    print(folder)
+
+
+def _name(step: int, options: EvaluateOptions) -> str:
+    """Return a folder name that tells evaluations of one checkpoint apart."""
+    parts = [f"step-{step:06d}", f"n{options.count}"]
+    parts += [options.knobs.replace(":", "-").replace(",", "_")] if options.knobs else []
+    parts += [options.select] if options.select else []
+    parts += [f"t{options.threshold:g}"] if options.threshold is not None else []
+    parts += ["generated"] if options.generate else []
+    parts += [options.override] if options.override else []
+    return "-".join(parts)

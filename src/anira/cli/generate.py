@@ -1,0 +1,113 @@
+"""`anira generate RUN QUESTION`: an answer, with the depth of every token."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+from anira.cli.parse import parse
+
+SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions:
+    """The question, and how depth is chosen."""
+
+    run: Positional[Annotated[Path, arg(metavar="RUN")]]
+    """Folder of a run."""
+    question: Positional[Annotated[str, arg(metavar="QUESTION")]]
+    """Such as "+ + 1 3 4 <ans>"."""
+    step: Annotated[int | None, arg(metavar="S")] = None
+    """Checkpoint; the last one by default."""
+    select: Literal["mode", "median", "mean", "quantile"] | None = None
+    """How depth is chosen; the policy's own rule by default."""
+    threshold: Annotated[float | None, arg(metavar="T")] = None
+    """Level of --select quantile."""
+    json: bool = False
+    """Print one JSON object for scripts."""
+
+
+def run(argv: list[str]) -> None:
+    """Answer and show."""
+    options = parse(GenerateOptions, argv, prog="anira generate", description=SUMMARY)
+    import json
+
+    from anira.training.run import load_run
+
+    config, model, step = load_run(options.run, options.step)
+    task = config.make_task()
+    result = _answer(model, task, options)
+    if options.json:
+        print(json.dumps({"run": str(options.run), "step": step, **result}))
+    else:
+        print(_text(result, model.config.max_depth))
+
+
+def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
+    """Read the question, write as many tokens as the true answer has."""
+    import torch
+
+    from anira.inference import Stepwise
+
+    rows = task.read(options.question)
+    start = rows.answer_positions(0)[0]
+    truth = rows.answer(0)
+    session = Stepwise(model, select=options.select, threshold=options.threshold)
+    token = torch.tensor([rows.ids(0)[:start]])
+    ids, depths, written = list(rows.ids(0)[:start]), [], []
+    for _ in truth:
+        fed = session.feed(token)
+        depths += fed.exit_depth[0].tolist()
+        token = fed.logits.argmax(-1, keepdim=True)
+        written.append(int(token))
+    ids += written[:-1]
+    return {
+        "tokens": [task.vocab.tokens[i] for i in ids],
+        "depths": depths,
+        "answer": task.vocab.decode(written),
+        "true_answer": task.vocab.decode(truth),
+        "correct": task.grade(rows, 0, written).exact,
+        "mean_depth": session.cost().mean_depth,
+    }
+
+
+def _text(result: dict[str, Any], max_depth: int) -> str:
+    """Lay tokens over their depths; on a terminal, deeper is darker."""
+    verdict = "right" if result["correct"] else f"wrong, it is {result['true_answer']}"
+    lines = _columns(result["tokens"], result["depths"], max_depth)
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"answer      {result['answer']} ({verdict})",
+            f"mean depth  {result['mean_depth']:.2f} of {max_depth}",
+        ]
+    )
+
+
+def _columns(tokens: list[str], depths: list[int], max_depth: int) -> list[str]:
+    import shutil
+
+    widths = [max(len(token), len(str(depth))) for token, depth in zip(tokens, depths, strict=True)]
+    lines: list[str] = []
+    start, room = 0, shutil.get_terminal_size().columns - 8
+    while start < len(tokens):
+        stop, used = start, 0
+        while stop < len(tokens) and (stop == start or used + widths[stop] + 1 <= room):
+            used += widths[stop] + 1
+            stop += 1
+        part = range(start, stop)
+        lines.append("token   " + " ".join(_shade(f"{tokens[i]:>{widths[i]}}", depths[i], max_depth) for i in part))
+        lines.append("depth   " + " ".join(f"{depths[i]:>{widths[i]}}" for i in part))
+        start = stop
+    return lines
+
+
+def _shade(text: str, depth: int, max_depth: int) -> str:
+    if not sys.stdout.isatty():
+        return text
+    level = 250 - round(16 * (depth - 1) / max(max_depth - 1, 1))  # the terminal's grey ramp, light to dark
+    return f"\x1b[48;5;{level}m\x1b[38;5;{16 if level > 243 else 231}m{text}\x1b[0m"

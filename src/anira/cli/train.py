@@ -1,0 +1,158 @@
+"""`anira train PRESET`: a training run."""
+
+import dataclasses
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from anira.cli.parse import parse
+from anira.config import UserError, to_dict
+
+if TYPE_CHECKING:
+    from anira.training import TrainConfig
+
+SUMMARY = "Train a model; resume one that was stopped with --resume RUN."
+_MEASURED = 1000  # steps from which compiling has paid for itself at the sizes of the cpu presets
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """Where the run goes, and what else gets its figures."""
+
+    out: Annotated[Path, arg(metavar="DIR")] = Path("runs")
+    """Folder of all runs; this one goes to DIR/<preset>/<hash8>-s<seed>."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """auto: where there is a C++ compiler and the run is long enough to pay for it."""
+    tracker: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
+    """Where figures go besides metrics.jsonl."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeOptions:
+    """Which run."""
+
+    resume: Annotated[Path, arg(metavar="RUN")]
+    """Folder of the run to go on with; its own configuration holds."""
+    tracker: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
+    """Where figures go besides metrics.jsonl."""
+
+
+def run(argv: list[str]) -> None:
+    """Start or resume a run."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(_help())
+    elif argv[0] == "--resume" or argv[0].startswith("--resume="):
+        resumed = parse(ResumeOptions, argv, prog="anira train", description=SUMMARY)
+        _resume(resumed.resume, list(resumed.tracker))
+    elif argv[0].startswith("-"):
+        raise UserError(
+            f"the preset comes first: anira train PRESET, as in anira train mano-anira-o-cpu, not {argv[0]}"
+        )
+    else:
+        config, options = _parse_preset(argv[0], argv[1:])
+        _start(config, options)
+
+
+def _help() -> str:
+    return "\n".join(
+        [
+            "usage: anira train PRESET [options]",
+            "       anira train --resume RUN",
+            "",
+            SUMMARY,
+            "",
+            "PRESET is <task>-<variant>-<scale>: a task, a variant (anira-e, anira-o, fixed, unshared, or a policy of",
+            "yours) and a scale (smoke: seconds; cpu: minutes on two cores; paper: the paper's table, for a GPU).",
+            "",
+            "options of a preset: anira train mano-anira-o-cpu --help",
+        ]
+    )
+
+
+def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptions]:
+    """Return the run and where it goes; the options of task, model and policy are nested: --task.modulus 7."""
+    from anira.models.policies import policy_class
+    from anira.training.config import TrainSettings
+    from anira.training.presets import preset
+
+    base = preset(name).resolved()
+    task = base.make_task()
+    policy = dict(base.model["policy"])
+    policy_name = policy.pop("name")
+    settings = TrainSettings(**{field.name: getattr(base, field.name) for field in dataclasses.fields(TrainSettings)})
+    model = _as_dataclass({key: value for key, value in base.model.items() if key != "policy"})
+    flat = arg(name="")
+    parts: list[Any] = [
+        ("options", Annotated[TrainOptions, flat], TrainOptions()),
+        ("settings", Annotated[TrainSettings, flat], settings),
+        ("task", type(task.config), task.config),
+        ("model", type(model), model),
+        ("policy", policy_class(policy_name).Options, policy_class(policy_name).Options(**policy)),
+    ]
+    both = dataclasses.make_dataclass("Run", parts, frozen=True, kw_only=True)
+    parsed: Any = parse(both, argv, prog=f"anira train {name}", description=SUMMARY)
+    config = dataclasses.replace(
+        base,
+        **{field.name: getattr(parsed.settings, field.name) for field in dataclasses.fields(TrainSettings)},
+        task_config=to_dict(parsed.task),
+        model={**to_dict(parsed.model), "policy": {"name": policy_name, **to_dict(parsed.policy)}},
+        compile=_compiles(parsed.options.compile, parsed.settings.steps),
+    )
+    return config.resolved(), parsed.options
+
+
+def _as_dataclass(values: dict[str, Any]) -> Any:
+    """Return a frozen dataclass instance with these values, so that each becomes an option of its own type."""
+    fields: list[Any] = [(key, type(value), value) for key, value in values.items()]
+    return dataclasses.make_dataclass("Model", fields, frozen=True, kw_only=True)()
+
+
+def _compiles(wish: str, steps: int) -> bool:
+    """Resolve `--compile auto`, and say so where it means no."""
+    compiler = shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
+    if wish == "on" and compiler is None:
+        raise UserError("--compile on needs a C++ compiler (g++ or clang++), and none is found")
+    if wish == "auto" and compiler is None:
+        print("no C++ compiler found: training without compiling, about half as fast", file=sys.stderr)
+    return wish == "on" or (wish == "auto" and compiler is not None and steps >= _MEASURED)
+
+
+def _start(config: "TrainConfig", options: TrainOptions) -> None:
+    from anira.training import RunFolder
+
+    folder = RunFolder.for_config(options.out, config)
+    if folder.exists:
+        raise UserError(f"{folder.path} holds this very run: anira train --resume {folder.path}, or another --seed")
+    with folder:
+        folder.write_config(config)
+        _train(config, folder.path, resume=False, trackers=list(options.tracker))
+
+
+def _resume(path: Path, trackers: list[str]) -> None:
+    from anira.training import RunFolder
+
+    folder = RunFolder(path)
+    config = folder.read_config()
+    with folder:
+        _train(config, path, resume=True, trackers=trackers)
+
+
+def _train(config: "TrainConfig", path: Path, *, resume: bool, trackers: list[str]) -> None:
+    import torch
+
+    from anira.cli.train_progress import TrainProgress
+    from anira.training import train
+    from anira.training.trackers import make_tracker
+
+    print(f"{config.preset}, seed {config.seed}, {config.steps} steps, in {path}", file=sys.stderr)
+    if config.compile:
+        print("compiling the first steps; this takes a minute or two", file=sys.stderr)
+    torch.set_num_threads(config.threads or torch.get_num_threads())
+    with TrainProgress(config.steps) as progress:
+        made = [make_tracker(kind, path, config.preset) for kind in trackers]
+        train(config, path, resume=resume, report=progress.line, trackers=made)
+    print(path)

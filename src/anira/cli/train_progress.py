@@ -1,0 +1,76 @@
+"""How a training run stands: a bar on a terminal, plain lines in a log. On stderr."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class TrainProgress:
+    """Takes the lines of metrics.jsonl and shows the essence of them."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self._bar: Any = None
+        self._task: Any = None
+        self._last = -_SECONDS_BETWEEN_LINES
+        self._evaluation: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[text]}"))
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.__enter__()
+            self._task = self._bar.add_task("", total=self.steps, text="")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._flush_evaluation()
+        if self._bar is not None:
+            self._bar.__exit__(kind, error, tb)
+
+    def line(self, line: dict[str, Any]) -> None:
+        """Take one line."""
+        if line["kind"] == "eval":
+            self._evaluation.append(line)
+            return
+        self._flush_evaluation()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=line["step"], text=train_text(line))
+        elif time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES or line["step"] == self.steps:
+            self._last = time.monotonic()
+            self._print(f"step {line['step']:>6} of {self.steps}  {train_text(line)}")
+
+    def _flush_evaluation(self) -> None:
+        if self._evaluation:
+            self._print(evaluation_text(self._evaluation))
+            self._evaluation = []
+
+    def _print(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(text, highlight=False)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+def train_text(line: dict[str, Any]) -> str:
+    """Write the figures of a training line shortly."""
+    depths = f"depth {line['depth_answer']:.2f} answer, {line['depth_prompt']:.2f} prompt"
+    return (
+        f"loss {line['loss']:.3f}  accuracy {line['accuracy']:.2f}  {depths}  {line['tokens_per_second']:,.0f} tokens/s"
+    )
+
+
+def evaluation_text(lines: list[dict[str, Any]]) -> str:
+    """Write an evaluation as one line a figure, the knobs side by side."""
+    step = f"evaluation at step {lines[0]['step']}"
+    knobs = "".join(f"{line['knob']:>7}" for line in lines)
+    rows = [f"{step}\n  knob         {knobs}"]
+    for name, label in (("accuracy", "accuracy"), ("depth_answer", "answer depth")):
+        rows.append(f"  {label:13}" + "".join(f"{line[name]:>7.2f}" for line in lines))
+    return "\n".join(rows)

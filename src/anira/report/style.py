@@ -1,0 +1,86 @@
+"""One look for every figure: who gets which colour, marker and line, and how colours reach the page.
+
+Figures are drawn with stand-in colours that no eye would tell apart; `css_of` says what each stands for. So the same SVG
+follows the page between light and dark.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+INK, SOFT, FAINT, SEEN = "#010101", "#010102", "#010103", "#010104"
+_NAMED: Final = {INK: "var(--ink)", SOFT: "var(--soft)", FAINT: "var(--faint)", SEEN: "var(--seen)"}
+_STAND_IN: Final = re.compile(r"#01(01|02|03)([0-9a-f]{2})\b")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one variant looks: the three differ together, so that any one of them is enough to tell lines apart."""
+
+    series: int
+    """Number of the colour, 1 to 6; the page's style sheet knows its shade in light and dark."""
+    marker: str
+    dashes: tuple[float, ...]
+    """Lengths of dash and gap; empty for a solid line."""
+
+    @property
+    def colour(self) -> str:
+        """The stand-in colour to draw with."""
+        return f"#0102{self.series:02x}"
+
+    @property
+    def line(self) -> str | tuple[float, tuple[float, ...]]:
+        """The line style as matplotlib takes it."""
+        return (0.0, self.dashes) if self.dashes else "-"
+
+
+_CYCLE: Final = (
+    Style(1, "o", ()),
+    Style(2, "s", (5, 2)),
+    Style(3, "^", (1.5, 1.5)),
+    Style(4, "D", (6, 2, 1.5, 2)),
+    Style(5, "v", (8, 3)),
+    Style(6, "P", (3, 1.5)),
+)
+_OWN: Final[Mapping[str, Style]] = MappingProxyType(
+    dict(zip(("anira-e", "anira-o", "fixed", "unshared"), _CYCLE, strict=False))
+)
+KNOB_MARKERS: Final = "os^Dv"
+
+
+def styles(variants: Iterable[str]) -> dict[str, Style]:
+    """Give each variant its style: ours always the same, others what is left, in order.
+
+    >>> {name: style.series for name, style in styles(["anira-o", "pondernet", "anira-e"]).items()}
+    {'anira-o': 2, 'pondernet': 3, 'anira-e': 1}
+    """
+    names = list(dict.fromkeys(variants))
+    taken = {_OWN[name] for name in names if name in _OWN}
+    free = [style for style in _CYCLE if style not in taken] or list(_CYCLE)
+    strangers = iter(range(len(names)))
+    return {name: _OWN[name] if name in _OWN else free[next(strangers) % len(free)] for name in names}
+
+
+def knob_colour(rank: float) -> str:
+    """Return the stand-in colour of a knob, from 0 (the smallest) to 1 (the largest)."""
+    return f"#0103{round(100 * rank):02x}"
+
+
+def css_of(svg: str) -> str:
+    """Replace stand-in colours by what the page's style sheet calls them.
+
+    >>> css_of(f"fill: {INK}; stroke: {Style(2, 's', ()).colour}")
+    'fill: var(--ink); stroke: var(--series-2)'
+    """
+    return _STAND_IN.sub(_meaning, svg)
+
+
+def _meaning(found: re.Match[str]) -> str:
+    kind, number = found[1], int(found[2], 16)
+    if kind == "01":
+        return _NAMED[found[0]]
+    if kind == "02":
+        return f"var(--series-{number})"
+    return f"color-mix(in oklab, var(--knob-high) {number}%, var(--knob-low))"

@@ -1,0 +1,186 @@
+"""Presets by name: <task>-<variant>-<scale>, with scale smoke (seconds), cpu (minutes on two cores) or paper (a GPU).
+
+The paper scale is the paper's table of hyper-parameters, unchanged. What it leaves open is in docs/method.md.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+from anira.config import UserError, nearest
+from anira.models.policies import policy_class
+from anira.tasks import task_names
+from anira.training.config import VARIANTS, TrainConfig, variant_model
+
+SCALES: Final = ("smoke", "cpu", "paper")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One task at one scale; the variants share it."""
+
+    max_depth: int
+    hidden_size: int
+    intermediate_size: int
+    max_length: int
+    batch_size: int
+    learning_rate: float
+    gamma: float
+    base: float
+    num_attention_heads: int = 8
+    initializer_range: float = 0.02
+    task: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+
+
+_PAPER_RUN: Final = {
+    "steps": 250_000,
+    "warmup_steps": 1000,
+    "log_every": 100,
+    "eval_every": 5000,
+    "checkpoint_every": 5000,
+}
+
+PAPER: Final = {
+    "mano": Setting(
+        max_depth=14,
+        hidden_size=256,
+        intermediate_size=1664,
+        max_length=64,
+        batch_size=512,
+        learning_rate=1e-4,
+        gamma=0.1,
+        base=1.25,
+        run=_PAPER_RUN,
+    ),
+    "brevo": Setting(
+        max_depth=6,
+        hidden_size=512,
+        intermediate_size=2048,
+        max_length=256,
+        batch_size=64,
+        learning_rate=1e-3,
+        gamma=0.1,
+        base=2.0,
+        run=_PAPER_RUN,
+    ),
+    "depo": Setting(
+        max_depth=6,
+        hidden_size=512,
+        intermediate_size=2048,
+        max_length=256,
+        batch_size=64,
+        learning_rate=3e-4,
+        gamma=0.1,
+        base=2.0,
+        run=_PAPER_RUN,
+    ),
+}
+
+_CPU_RUN: Final = {"steps": 6000, "warmup_steps": 100, "gamma_warmup_steps": 3000}
+
+CPU: Final = {
+    "mano": Setting(
+        max_depth=4,
+        hidden_size=64,
+        intermediate_size=256,
+        max_length=16,
+        batch_size=128,
+        learning_rate=2e-3,
+        gamma=0.01,
+        base=1.5,
+        num_attention_heads=4,
+        initializer_range=0.125,
+        task={"modulus": 5, "min_size": 1, "max_size": 4},
+        run=_CPU_RUN,
+    ),
+    "brevo": Setting(
+        max_depth=4,
+        hidden_size=128,
+        intermediate_size=512,
+        max_length=64,
+        batch_size=64,
+        learning_rate=1e-3,
+        gamma=0.01,
+        base=1.5,
+        num_attention_heads=4,
+        initializer_range=0.09,
+        task={"min_nodes": 3, "max_nodes": 8},
+        run=_CPU_RUN,
+    ),
+    "depo": Setting(
+        max_depth=4,
+        hidden_size=128,
+        intermediate_size=512,
+        max_length=64,
+        batch_size=64,
+        learning_rate=1e-3,
+        gamma=0.01,
+        base=1.5,
+        num_attention_heads=4,
+        initializer_range=0.09,
+        task={"min_nodes": 5, "max_nodes": 8, "max_hops": 3, "max_queries": 4, "eval_sizes": [8]},
+        run=_CPU_RUN,
+    ),
+}
+
+_SMOKE_RUN: Final = {
+    "steps": 20,
+    "warmup_steps": 5,
+    "log_every": 5,
+    "eval_every": 10,
+    "eval_count": 16,
+    "final_count": 32,
+    "checkpoint_every": 10,
+}
+
+
+def preset(name: str, *, seed: int = 0) -> TrainConfig:
+    """Return the run that a name stands for.
+
+    >>> preset("mano-anira-o-paper").model["policy"]["gamma"], preset("mano-anira-o-paper").steps
+    (0.1, 250000)
+    """
+    task, variant, scale = _split(name)
+    setting = _setting(task, scale)
+    model = variant_model(variant)
+    policy = {"name": model["policy"]["name"]}
+    known = {field.name for field in fields(policy_class(policy["name"]).Options)}
+    policy.update({key: getattr(setting, key) for key in ("gamma", "base") if key in known})
+    sizes = ("max_depth", "hidden_size", "intermediate_size", "num_attention_heads", "initializer_range")
+    return TrainConfig(
+        preset=name,
+        variant=variant,
+        task=task,
+        task_config=setting.task,
+        model={**{size: getattr(setting, size) for size in sizes}, **model, "policy": policy},
+        seed=seed,
+        batch_size=setting.batch_size,
+        learning_rate=setting.learning_rate,
+        max_length=setting.max_length,
+        **setting.run,
+    )
+
+
+def preset_names() -> list[str]:
+    """Return the names of all presets of our own tasks and variants."""
+    return [f"{task}-{variant}-{scale}" for task in PAPER for variant in VARIANTS for scale in SCALES]
+
+
+def _split(name: str) -> tuple[str, str, str]:
+    task, _, rest = name.partition("-")
+    variant, _, scale = rest.rpartition("-")
+    if task not in task_names() or scale not in SCALES or not variant:
+        raise UserError(f"unknown preset {name!r}: {nearest(name, preset_names())[:200]} (<task>-<variant>-<scale>)")
+    return task, variant, scale
+
+
+def _setting(task: str, scale: str) -> Setting:
+    if scale == "paper":
+        if task not in PAPER:
+            raise UserError(f"the paper has no setting for task {task!r}: use scale smoke or cpu")
+        return PAPER[task]
+    cpu = CPU.get(task) or Setting(**{**CPU["brevo"].__dict__, "task": {}, "max_length": 128})
+    if scale == "cpu":
+        return cpu
+    small = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "batch_size": 16}
+    return Setting(**{**cpu.__dict__, **small, "run": _SMOKE_RUN})
