@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import tests.equivalence.outside_policy  # noqa: F401 (registers the outside policies)
 import torch
 from torch import Tensor
 
-import tests.equivalence.outside_policy  # noqa: F401 (registers the outside policies)
-from anira.models import AniraConfig, AniraForCausalLM, AniraOutput
+from anira.models import AniraConfig, AniraForCausalLM, AniraOutput, uniform_noise
 
 torch.set_num_threads(1)  # the models are so small that a second thread costs more than it brings
 
@@ -19,7 +19,7 @@ TOKEN_WISE = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_de
 
 POLICIES: dict[str, dict[str, Any]] = {
     "anira-e": {"name": "anira-e"},
-    "anira-o": {"name": "anira-o", "bias": -1.0},
+    "anira-o": {"name": "anira-o"},
     "fixed": {"name": "fixed"},
     "similarity": {"name": "similarity"},
     "gates": {"name": "gates"},
@@ -27,10 +27,10 @@ POLICIES: dict[str, dict[str, Any]] = {
 }
 
 
-def small_config(policy: str = "anira-e", **changes: Any) -> AniraConfig:
+def small_config(policy: str = "anira-e", options: dict[str, Any] | None = None, **changes: Any) -> AniraConfig:
     """Return a configuration that takes milliseconds to run."""
     sizes = {"vocab_size": VOCAB, "hidden_size": 16, "intermediate_size": 24, "num_attention_heads": 2}
-    return AniraConfig(**{**sizes, "max_depth": MAX_DEPTH, "policy": POLICIES[policy], **changes})
+    return AniraConfig(**{**sizes, "max_depth": MAX_DEPTH, "policy": POLICIES[policy] | (options or {}), **changes})
 
 
 def random_model(config: AniraConfig, seed: int = 0) -> AniraForCausalLM:
@@ -51,6 +51,11 @@ def random_model(config: AniraConfig, seed: int = 0) -> AniraForCausalLM:
 
 def random_ids(batch: int, time: int, seed: int = 0) -> Tensor:
     return torch.randint(1, VOCAB, (batch, time), generator=torch.Generator().manual_seed(seed))
+
+
+def noise_for(model: AniraForCausalLM, ids: Tensor, step: int = 0) -> Tensor:
+    rows, positions = (torch.arange(size) for size in ids.shape)
+    return uniform_noise(seed=0, step=step, rows=rows, positions=positions, width=model.policy.noise_width)
 
 
 def left_padding(batch: int, time: int) -> Tensor:

@@ -17,7 +17,7 @@ from anira.models.policies import Allocation, ComputePolicy, Context, Route, Sta
 
 @dataclass(frozen=True, kw_only=True)
 class SimilarityOptions:
-    threshold: float = 0.95
+    threshold: float = 0.98
     """Initial cosine above which a token halts."""
     sharpness: float = 8.0
     """Slope of the sigmoid that stands in for the threshold in the gradient."""

@@ -4,10 +4,19 @@ from typing import Any
 
 import pytest
 import torch
+from tests.models_support import (
+    TOLERANCE,
+    Case,
+    assert_same,
+    depths_are_spread,
+    noise_for,
+    pick,
+    small_config,
+    spread_case,
+)
 from torch import Tensor
 
-from anira.models import AniraOutput, uniform_noise
-from tests.models_support import Case, assert_same, depths_are_spread, joined, random_ids, small_config, spread_case
+from anira.models import AniraOutput
 
 BACKBONES: dict[str, dict[str, Any]] = {
     "state": {"num_attention_heads": 4, "num_key_value_heads": 2},
@@ -45,16 +54,25 @@ def assert_all_ways_agree(case: Case) -> AniraOutput:
     return whole
 
 
-def all_backbones_but(*missing: str) -> list[str]:
-    return [name for name in BACKBONES if name not in missing]
+def known_bug(reason: str) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
 
 
-# Left out is what cannot have an exit at the least depth: no state turns away from a zero state, and no gate without a
-# bias is open on one.
+OVERWRITTEN = known_bug("a skipped first iteration overwrites h0, which is injected later")
+
+
+def gates_on(backbone: str) -> Any:
+    settings = BACKBONES[backbone]
+    injected = settings.get("injection", "none") != "none" and settings.get("initial_state", "prelude") == "prelude"
+    return [OVERWRITTEN] if injected else []
+
+
+# Left out: nothing can be similar to a state of zeros, and no gate without a bias opens on one.
+NON_ZERO = [name for name in BACKBONES if name != "kv-2-add-zero"]
 COMBINATIONS = [
     *[(variant, name) for variant in ("anira-e", "anira-o", "fixed", "unshared") for name in BACKBONES],
-    *[("similarity", name) for name in all_backbones_but("kv-2-add-zero")],
-    *[(variant, name) for variant in ("gates", "gates-running") for name in all_backbones_but("kv-2-add-zero")],
+    *[("similarity", name) for name in NON_ZERO],
+    *[pytest.param(kind, name, marks=gates_on(name)) for kind in ("gates", "gates-running") for name in NON_ZERO],
 ]
 
 
@@ -68,6 +86,90 @@ def test_rows_with_different_padding(variant: str, backbone: str) -> None:
     case = case_of(variant, backbone, batch=4, padded=True)
     whole = assert_all_ways_agree(case)
     for i in range(4):
-        alone = case.row(i).parallel()
-        this_row = case.valid & (torch.arange(4) == i)[:, None]
-        assert_same(alone, whole, None) if False else assert_row(alone, whole, this_row)
+        row = case.valid & (torch.arange(4) == i)[:, None]
+        assert_same(pick(whole, row), case.row(i).parallel())
+
+
+RULES = [("mode", None), ("median", None), ("mean", None), ("quantile", 0.3), ("quantile", 0.9)]
+
+
+@pytest.mark.parametrize("backbone", ["state", "kv-3-concat"])
+@pytest.mark.parametrize(("rule", "threshold"), RULES)
+@pytest.mark.parametrize("variant", ["anira-e", "anira-o"])
+def test_every_selection_rule(variant: str, rule: str, threshold: float | None, backbone: str) -> None:
+    case = case_of(variant, backbone, settings={"select": rule, "threshold": threshold})
+    assert_all_ways_agree(case)
+
+
+@pytest.mark.parametrize("backbone", ["state-add", "kv-2"])
+@pytest.mark.parametrize("variant", ["anira-e", "anira-o"])
+def test_sampled_depths(variant: str, backbone: str) -> None:
+    case = case_of(variant, backbone)
+    decided = case.parallel().exit_depth
+    case.per_token["noise"] = noise_for(case.model, case.ids)
+    sampled = assert_all_ways_agree(case).exit_depth
+    assert depths_are_spread(case)
+    assert not torch.equal(sampled, decided)
+
+
+def some_depths(ids: Tensor) -> Tensor:
+    depths = torch.randint(1, 6, ids.shape, generator=torch.Generator().manual_seed(7))
+    assert set(depths.flatten().tolist()) == {1, 2, 3, 4, 5}
+    return depths
+
+
+STALE = known_bug("each layer of an unshared core needs keys of its own of an exit state")
+FORCED = [
+    *[(variant, name) for variant in ("anira-e", "anira-o", "fixed") for name in ("state-add", "kv-2")],
+    *[("gates", "state"), ("similarity", "kv-3"), ("unshared", "kv-3")],
+    pytest.param("unshared", "state", marks=STALE),
+]
+
+
+@pytest.mark.parametrize(("variant", "backbone"), FORCED)
+def test_forced_depths(variant: str, backbone: str) -> None:
+    case = case_of(variant, backbone)
+    case.per_token["exit_depth"] = some_depths(case.ids)
+    assert torch.equal(assert_all_ways_agree(case).executed, case.per_token["exit_depth"])
+
+
+@pytest.mark.parametrize("backbone", ["state", "kv-2"])
+@pytest.mark.parametrize(("variant", "max_depth"), [("anira-e", 2), ("anira-o", 2), ("fixed", 1), ("unshared", 3)])
+def test_fewer_iterations_on_offer(variant: str, max_depth: int, backbone: str) -> None:
+    case = case_of(variant, backbone, settings={"max_depth": max_depth})
+    assert assert_all_ways_agree(case).executed.max() == max_depth
+
+
+@pytest.mark.parametrize("backbone", ["state", "kv-2"])
+@pytest.mark.parametrize("variant", ["anira-o", "fixed", "similarity"])
+def test_more_iterations_on_offer(variant: str, backbone: str) -> None:
+    case = case_of(variant, backbone, settings={"max_depth": 8})
+    assert assert_all_ways_agree(case).executed.max() == 8
+
+
+def in_calls_with(case: Case, budgets: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Decode with another max_depth in every call; return logits and exit depths."""
+    outputs: list[AniraOutput] = []
+    for ids, budget in zip(case.ids.chunk(len(budgets), dim=1), budgets, strict=True):
+        past = outputs[-1].past_key_values if outputs else None
+        with torch.no_grad():
+            outputs.append(case.model(ids, past_key_values=past, use_cache=True, max_depth=budget))
+    return torch.cat([out.logits for out in outputs], dim=1), torch.cat([out.exit_depth for out in outputs], dim=1)
+
+
+TOO_LATE = known_bug("a token that ran all iterations has left no keys of its exit state")
+BUDGETS = [
+    *[("anira-e", name, budgets) for name in ("state", "kv-1-concat") for budgets in ((2, 5, 3), (5, 1, 4))],
+    *[("anira-o", name, budgets) for name in ("state", "kv-1-concat") for budgets in ((2, 5, 3), (8, 5, 8))],
+    *[("fixed", name, budgets) for name in ("state", "kv-1-concat") for budgets in ((2, 5, 3), (2, 7, 5))],
+    ("fixed", "kv-1-concat", (5, 8, 5)),
+    pytest.param("fixed", "state", (5, 8, 5), marks=TOO_LATE),
+]
+
+
+@pytest.mark.parametrize(("variant", "backbone", "budgets"), BUDGETS)
+def test_max_depth_may_change_between_calls(variant: str, backbone: str, budgets: tuple[int, ...]) -> None:
+    case = case_of(variant, backbone, time=12)
+    logits, case.per_token["exit_depth"] = in_calls_with(case, budgets)
+    case.settings["max_depth"] = max(budgets)
+    torch.testing.assert_close(case.parallel().logits, logits, rtol=0, atol=TOLERANCE)

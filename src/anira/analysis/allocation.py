@@ -85,16 +85,16 @@ def alignment(table: pl.DataFrame, *, rng: np.random.Generator, draws: int = DRA
         statistics[f"spearman {case}"] = Spearman(knob[rows], depth[rows], rows, len(knob), names=NAMES)
     found = bootstrap(statistics, table["knob"].to_numpy(), rng=rng, draws=draws)
     return [
-        _alignment(case, knob, depth, [*found[f"slope {case}"], *found[f"spearman {case}"]], rng, draws)
+        _alignment(case, knob, depth, [*found[f"slope {case}"], *found[f"spearman {case}"]], rng)
         for case, depth in cases.items()
     ]
 
 
 def _alignment(
-    case: tuple[str, str], knob: Floats, depth: Floats, found: list[Estimate], rng: np.random.Generator, draws: int
+    case: tuple[str, str], knob: Floats, depth: Floats, found: list[Estimate], rng: np.random.Generator
 ) -> Alignment:
     rows = np.flatnonzero(~np.isnan(depth))
-    null_slope, null_spearman = knob_nulls(knob[rows], depth[rows], rng=rng, draws=draws)
+    null_slope, null_spearman = knob_nulls(knob[rows], depth[rows], rng=rng)
     return Alignment(
         measure=case[0],
         subset=case[1],

@@ -1,6 +1,6 @@
 """Statistics of depth as functions of instance weights (see bootstrap.py): means, slopes, rank correlations."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,6 +72,7 @@ class Spearman:
         width = int(y_index.max(initial=0)) + 1
         cells, cell = np.unique(x_index * width + y_index, return_inverse=True)
         self._x, self._y = cells // width, cells % width
+        self._x_margin, self._y_margin = _summing(self._x), _summing(self._y)
         shape = (len(cells), num_instances)
         self._table = sparse.csr_array((np.ones(len(x)), (cell, instance)), shape=shape)
         # The grouping moves the value a little. Moved back, only the spread of the replicates is approximate.
@@ -84,10 +85,10 @@ class Spearman:
 
     def _correlate(self, weights: Floats) -> Floats:
         counts = self._table @ weights
-        x_margin, y_margin = _margin(self._x, counts), _margin(self._y, counts)
+        x_margin, y_margin = self._x_margin @ counts, self._y_margin @ counts
         x_rank, y_rank = _centred_ranks(x_margin), _centred_ranks(y_margin)
-        products = (counts * x_rank[self._x] * y_rank[self._y]).sum(0)
-        scale = np.sqrt((x_margin * x_rank**2).sum(0) * (y_margin * y_rank**2).sum(0))
+        products = _total(counts, x_rank[self._x], y_rank[self._y])
+        scale = np.sqrt(_total(x_margin, x_rank, x_rank) * _total(y_margin, y_rank, y_rank))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.atleast_2d(products / scale)
 
@@ -142,10 +143,15 @@ def _classify(values: Floats, classes: int) -> Ints:
     return np.unique((midranks(values) * classes / (len(values) + 1)).astype(np.int64), return_inverse=True)[1]
 
 
-def _margin(index: Ints, counts: Floats) -> Floats:
-    """Sum the rows of `counts` (cells, resamples) that share an index."""
+def _summing(index: Ints) -> Any:
+    """Return the matrix that sums rows of (cells, resamples) with the same index."""
     shape = (int(index.max(initial=0)) + 1, len(index))
-    total: Floats = sparse.csr_array((np.ones(len(index)), (index, np.arange(len(index)))), shape=shape) @ counts
+    return sparse.csr_array((np.ones(len(index)), (index, np.arange(len(index)))), shape=shape)
+
+
+def _total(a: Floats, b: Floats, c: Floats) -> Floats:
+    """Return the sum over rows of the products of three matrices, without making them."""
+    total: Floats = np.einsum("ij,ij,ij->j", a, b, c)
     return total
 
 

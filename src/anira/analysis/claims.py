@@ -22,9 +22,10 @@ class Claim:
     text: str
     experiment: str
     """Task, variant, and how depth was chosen."""
+    runs: tuple[str, ...]
     seeds: tuple[int, ...]
     estimates: tuple[Estimate, ...]
-    """One a seed, in their order."""
+    """One a run, in their order."""
     verdict: Verdict
 
 
@@ -69,6 +70,7 @@ def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
     return Claim(
         text=CLAIMS[statistic],
         experiment=experiment(group[0]),
+        runs=tuple(summary.labels.run_id for summary in group),
         seeds=tuple(summary.labels.seed for summary in group),
         estimates=tuple(estimates),
         verdict=judge(evidence, claimed=1),

@@ -16,11 +16,9 @@ def findings(summary: Summary) -> list[str]:
 
 
 def verdict_sentence(claim: Claim) -> str:
-    """Return a verdict with what each seed says."""
-    each = ", ".join(
-        f"seed {seed}: {estimate.text(3)}" for seed, estimate in zip(claim.seeds, claim.estimates, strict=True)
-    )
-    return f"{claim.experiment}: {claim.text}: {claim.verdict.word} ({claim.verdict.reason}). {each}."
+    """Return a verdict with what each run says."""
+    each = [f"{run} {estimate.text(3)}" for run, estimate in zip(claim.runs, claim.estimates, strict=True)]
+    return f"{claim.experiment}: {claim.text}: {claim.verdict.word}, {claim.verdict.reason}. {'; '.join(each)}."
 
 
 def _alignment(summary: Summary) -> Iterator[str]:
@@ -67,11 +65,11 @@ def _controls(summary: Summary) -> Iterator[str]:
             )
     unseen = sorted({row.knob for row in summary.accuracy if row.knob is not None and row.split != "seen"})
     if unseen:
-        yield f"Knobs {', '.join(map(str, unseen))} do not occur in training; the figures over all knobs include them."
+        yield f"Not among the knobs of training: {', '.join(map(str, unseen))}; figures over all knobs include them."
 
 
 def _probes(summary: Summary) -> Iterator[str]:
-    rows = [row for row in summary.probes if row.measure == "exit_depth"]
+    rows = [row for row in summary.probes if row.measure == "exit_depth" and row.within.value is not None]
     clear = [f"{row.probe} {_signed(row.within)}" for row in rows if row.within.direction]
     if clear:
         yield f"Within instances depth follows these probes (mean Spearman): {', '.join(clear)}."

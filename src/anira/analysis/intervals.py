@@ -45,8 +45,8 @@ class Estimate:
         if self.value is None:
             return f"undefined ({self.reason})"
         if self.low is None or self.high is None:
-            return f"{self.value:.{digits}f} [no interval: {self.reason}]"
-        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+            return f"{self.value:z.{digits}f} [no interval: {self.reason}]"
+        return f"{self.value:z.{digits}f} [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
 
 
 def wilson(successes: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:

@@ -14,8 +14,8 @@ import numpy as np
 from anira.analysis.association import midranks, standardised
 from anira.analysis.intervals import LEVEL, Floats, Ints
 
-WITHIN_DRAWS: Final = 200
-_CHUNK = 4_000_000  # indices in memory at a time
+NULL_DRAWS: Final = 200
+"""Shuffles behind a null: enough to see whether it covers zero; its ends are good to a tenth of its width."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Null:
 
     def text(self, digits: int = 2) -> str:
         """Write the mean and the interval with so many decimals."""
-        return f"{self.mean:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+        return f"{self.mean:z.{digits}f} [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
 
     @staticmethod
     def of(values: Floats) -> "Null | None":
@@ -49,28 +49,20 @@ def nulls_cover_zero(nulls: list[Null | None]) -> bool:
     return all(null.covers_zero for null in nulls if null is not None)
 
 
-def knob_nulls(knob: Floats, depth: Floats, *, rng: np.random.Generator, draws: int) -> tuple[Null | None, Null | None]:
+def knob_nulls(knob: Floats, depth: Floats, *, rng: np.random.Generator) -> tuple[Null | None, Null | None]:
     """Return the nulls of slope and Spearman with depth shuffled across instances."""
-    knob_unit, knob_rank = standardised(knob), standardised(midranks(knob))
-    rank = standardised(midranks(depth))
-    slopes, correlations = [], []
-    for order in _orders(len(knob), draws, rng):
-        slopes.append(depth[order] @ knob_unit)
-        correlations.append(rank[order] @ knob_rank)
-    if not slopes or np.isnan(rank).any():  # a constant depth has no direction, shuffled or not
+    knob_unit, knob_rank, depth_rank = standardised(knob), standardised(midranks(knob)), standardised(midranks(depth))
+    if not len(knob) or np.isnan(depth_rank).any():  # a constant depth has no direction, shuffled or not
         return None, None
-    length = np.sqrt(((knob - knob.mean()) ** 2).sum())
-    return Null.of(np.concatenate(slopes) / length), Null.of(np.concatenate(correlations))
+    values = np.empty((2, NULL_DRAWS))
+    for draw in range(NULL_DRAWS):
+        order = rng.permutation(len(depth))
+        values[:, draw] = knob_unit @ depth[order], knob_rank @ depth_rank[order]
+    values[0] /= np.sqrt(((knob - knob.mean()) ** 2).sum()) or 1.0
+    return Null.of(values[0]), Null.of(values[1])
 
 
-def _orders(size: int, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield random orders of `size` instances, some at a time (orders, size)."""
-    step = max(1, _CHUNK // max(size, 1))
-    for start in range(0, draws if size else 0, step):
-        yield rng.permuted(np.broadcast_to(np.arange(size), (min(step, draws - start), size)), axis=1)
-
-
-def orders_within(instance: Ints, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
+def orders_within(instance: Ints, *, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield random orders of tokens that keep every token in its instance; `instance` is ascending.
 
     Instances with the same number of tokens are shuffled together as the rows of a matrix.
@@ -78,7 +70,7 @@ def orders_within(instance: Ints, draws: int, rng: np.random.Generator) -> Itera
     starts = np.flatnonzero(np.diff(instance, prepend=-1))
     sizes = np.diff(starts, append=len(instance))
     blocks = [starts[sizes == size][:, None] + np.arange(size) for size in np.unique(sizes)]
-    for _ in range(draws):
+    for _ in range(NULL_DRAWS):
         order = np.empty(len(instance), dtype=np.int64)
         for block in blocks:
             order[block] = rng.permuted(block, axis=1)

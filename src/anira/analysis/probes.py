@@ -14,7 +14,7 @@ import polars as pl
 from anira.analysis.association import NUM_CLASSES, Mean, Spearman, midranks, standardised
 from anira.analysis.bootstrap import DRAWS, Statistic, bootstrap
 from anira.analysis.intervals import Estimate, Floats, Ints
-from anira.analysis.nulls import WITHIN_DRAWS, Null, orders_within
+from anira.analysis.nulls import NULL_DRAWS, Null, orders_within
 from anira.analysis.records import Evaluation
 
 MEASURES = ("exit_depth", "expected_depth")
@@ -143,8 +143,8 @@ def _nulls(pairs: list[_Pairs], rng: np.random.Generator) -> list[tuple[Null | N
 def _shuffled(pairs: list[_Pairs], rng: np.random.Generator) -> list[Floats]:
     """Return for each pair the pooled and the within correlation (2, draws) with depth shuffled within instances."""
     ranks = [_both_ranks(pair) for pair in pairs]
-    values = np.empty((len(pairs), 2, WITHIN_DRAWS))
-    for draw, order in enumerate(orders_within(pairs[0].instance, WITHIN_DRAWS, rng)):
+    values = np.empty((len(pairs), 2, NULL_DRAWS))
+    for draw, order in enumerate(orders_within(pairs[0].instance, rng=rng)):
         for i, (x_pooled, y_pooled, x_within, y_within) in enumerate(ranks):
             values[i, :, draw] = x_pooled @ y_pooled[order], x_within @ y_within[order]
     return list(values)

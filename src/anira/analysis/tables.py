@@ -154,7 +154,7 @@ def _text(estimate: Estimate, digits: int = 2) -> str:
     """Write an estimate shortly: why it is undefined is said in words below the tables."""
     if estimate.value is None:
         return "undefined"
-    return estimate.text(digits) if estimate.low is not None else f"{estimate.value:.{digits}f} [no interval]"
+    return estimate.text(digits) if estimate.low is not None else f"{estimate.value:z.{digits}f} [no interval]"
 
 
 def _value(estimate: Estimate) -> str:

@@ -13,7 +13,7 @@ from anira.cli.parse import parse
 from anira.config import UserError, to_dict
 
 if TYPE_CHECKING:
-    from anira.training import TrainConfig
+    from anira.training import RunFolder, TrainConfig
 
 SUMMARY = "Train a model; resume one that was stopped with --resume RUN."
 _MEASURED = 1000  # steps from which compiling has paid for itself at the sizes of the cpu presets
@@ -124,12 +124,9 @@ def _compiles(wish: str, steps: int) -> bool:
 def _start(config: "TrainConfig", options: TrainOptions) -> None:
     from anira.training import RunFolder
 
-    folder = RunFolder.for_config(options.out, config)
-    if folder.exists:
-        raise UserError(f"{folder.path} holds this very run: anira train --resume {folder.path}, or another --seed")
-    with folder:
+    with RunFolder.for_config(options.out, config) as folder:
         folder.write_config(config)
-        _train(config, folder.path, resume=False, trackers=list(options.tracker))
+        _train(config, folder, resume=False, trackers=list(options.tracker))
 
 
 def _resume(path: Path, trackers: list[str]) -> None:
@@ -138,21 +135,22 @@ def _resume(path: Path, trackers: list[str]) -> None:
     folder = RunFolder(path)
     config = folder.read_config()
     with folder:
-        _train(config, path, resume=True, trackers=trackers)
+        _train(config, folder, resume=True, trackers=trackers)
 
 
-def _train(config: "TrainConfig", path: Path, *, resume: bool, trackers: list[str]) -> None:
-    import torch
-
+def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers: list[str]) -> None:
     from anira.cli.train_progress import TrainProgress
     from anira.training import train
     from anira.training.trackers import make_tracker
 
+    path = folder.path
+    if not folder.main:  # one of several processes, and not the one that speaks
+        return train(config, path, resume=resume, report=lambda line: None, trackers=[])
     print(f"{config.preset}, seed {config.seed}, {config.steps} steps, in {path}", file=sys.stderr)
     if config.compile:
         print("compiling the first steps; this takes a minute or two", file=sys.stderr)
-    torch.set_num_threads(config.threads or torch.get_num_threads())
     with TrainProgress(config.steps) as progress:
         made = [make_tracker(kind, path, config.preset) for kind in trackers]
         train(config, path, resume=resume, report=progress.line, trackers=made)
     print(path)
+    return None

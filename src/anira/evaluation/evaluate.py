@@ -68,7 +68,7 @@ def evaluate(
         task.knob.check(knob)
     records = RecordFolder(folder)
     labels = _labels(model, config, subject)
-    records.open({**asdict(subject), **asdict(config), "knobs": list(config.knobs), "select": labels.select})
+    records.open(_asked(config, subject, labels))
     missing = records.missing(list(config.knobs))
     training = model.training
     model.eval()
@@ -83,6 +83,12 @@ def evaluate(
     records.close()
     model.train(training)
     return figures
+
+
+def _asked(config: EvaluationConfig, subject: Subject, labels: Labels) -> dict[str, Any]:
+    """Return what evaluation.json says; another request in the same folder differs in it."""
+    asked = {**asdict(subject), **asdict(config), "knobs": list(config.knobs), "select": labels.select}
+    return {"n" if name == "count" else name: value for name, value in asked.items()}
 
 
 def _labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subject) -> Labels:

@@ -9,14 +9,13 @@ from torch import Tensor, nn
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
 
 from anira.models.configuration import AniraConfig
-from anira.models.exits import at_least_float32
 from anira.models.noise import position_noise
 
 Rope = tuple[Float[Tensor, "*tokens head"], Float[Tensor, "*tokens head"]]
 
 
 class RMSNorm(nn.Module):
-    """Root mean square norm in float32 or better. (Llama's own casts float64 down, and exactness tests need it.)"""
+    """Root mean square norm, inside in float32 or better. (Llama's own casts float64 down; exactness tests need it.)"""
 
     def __init__(self, hidden_size: int, eps: float) -> None:
         super().__init__()
@@ -25,8 +24,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
         """Return x divided by its root mean square, times the weight."""
-        wide = at_least_float32(x)
-        return self.weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)).to(x.dtype)
+        return nn.functional.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
 class Backbone(nn.Module):

@@ -11,7 +11,14 @@ from anira.models.policies import policy_class, resolve_policy
 Freeze = Literal["state", "kv"]
 
 # Keys that Hugging Face itself adds to a config.json, or passes on when it loads one.
-_HUGGING_FACE_KEYS = {"model_type", "_name_or_path", "name_or_path", "attn_implementation", "torch_dtype"}
+_HUGGING_FACE_KEYS = {
+    "model_type",
+    "_name_or_path",
+    "name_or_path",
+    "attn_implementation",
+    "torch_dtype",
+    "output_attentions",
+}
 
 
 @strict

@@ -86,6 +86,36 @@ def _visible(route: Route, executed: Tensor, freeze: str | None, policy: Compute
     return route.see
 
 
+class FlatList:
+    """The tokens of a call that are not padding, as a flat list ordered by row and column, and back into rows."""
+
+    def __init__(self, valid: Bool[Tensor, "batch time"], *, whole: bool) -> None:
+        self.valid, self.whole = valid, whole  # without padding, packing and spreading are views
+
+    def places(self, past: int) -> tuple[Int[Tensor, " tokens"], Int[Tensor, " tokens"]]:
+        """Return row and column of every token; columns of this call follow `past` earlier ones."""
+        batch, time = self.valid.shape
+        if not self.whole:
+            rows, columns = self.valid.nonzero(as_tuple=True)
+            return rows, columns + past
+        rows = torch.arange(batch, device=self.valid.device)
+        columns = torch.arange(past, past + time, device=self.valid.device)
+        return rows.repeat_interleave(time), columns.repeat(batch)
+
+    def pack(self, values: Tensor) -> Tensor:
+        """Return (tokens, ...) from (batch, time, ...)."""
+        values = values.expand(*self.valid.shape, *values.shape[2:])
+        return values.flatten(0, 1) if self.whole else values[self.valid]
+
+    def spread(self, values: Tensor, into: Tensor | None = None) -> Tensor:
+        """Return (batch, time, ...) from (tokens, ...); padding gets the values of `into`, or 0."""
+        if self.whole:
+            return values.view(*self.valid.shape, *values.shape[1:])
+        rows = values.new_zeros((*self.valid.shape, *values.shape[1:])) if into is None else into.clone()
+        rows[self.valid] = values
+        return rows
+
+
 @dataclass(frozen=True)
 class Tokens:
     """A flat list of tokens, ordered by row and column, with their rotary phases and their prelude's output."""
@@ -108,18 +138,26 @@ def run_active(
     tokens: Tokens,
     ctx: Context,
     store: SlotStore,
+    *,
+    single: bool,
 ) -> CoreOutput:
-    """Run each iteration on those tokens only that the policy wants to run."""
-    return _ActiveRun(backbone, policy, tokens, ctx, store).run()
+    """Run each iteration on those tokens only that the policy wants to run; `single`: one token a row at most."""
+    return _ActiveRun(backbone, policy, tokens, ctx, store, single).run()
 
 
 class _ActiveRun:
     """One call of `run_active`: the tokens of the call, and which of them are still in play."""
 
     def __init__(
-        self, backbone: Backbone, policy: ComputePolicy, tokens: Tokens, ctx: Context, store: SlotStore
+        self,
+        backbone: Backbone,
+        policy: ComputePolicy,
+        tokens: Tokens,
+        ctx: Context,
+        store: SlotStore,
+        single: bool,
     ) -> None:
-        self.backbone, self.policy, self.store = backbone, policy, store
+        self.backbone, self.policy, self.store, self.single = backbone, policy, store, single
         self.all = self.tokens = tokens
         self.max_depth = ctx.max_depth
         store.skips = store.skips or policy.timing == "route"
@@ -153,11 +191,13 @@ class _ActiveRun:
         route = self.policy.route(depth, h, state)
         if self.stored is not None:
             return self._iterate_routed(depth, h, state, route)
-        if not bool(route.run.all()):
-            self._retire(depth, h, route.run)
-            if not len(self.tokens.rows):
-                return False
-            staying = route.run.nonzero()[:, 0]
+        running = int(route.run.sum())
+        if running == 0:
+            if self.state_frozen:
+                self._store_states(depth, self.tokens, h)
+            return False
+        if running < len(h):
+            staying = self._retire(depth, h, route.run)
             h, state, route = h[staying], state.take(staying), _take_route(route, staying)
         h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=True), route, state)
         self._write_back(self.index, h, state)
@@ -181,8 +221,8 @@ class _ActiveRun:
             self.stored[running] = False
         return True
 
-    def _retire(self, depth: int, h: Tensor, run: Tensor) -> None:
-        """Take the tokens that have halted out of play; others will read their exit state from the store."""
+    def _retire(self, depth: int, h: Tensor, run: Tensor) -> Tensor:
+        """Take the tokens that have halted out of play, and return which stay; exit states go to the store."""
         if self.state_frozen:
             leaving = (~run).nonzero()[:, 0]
             self._store_states(depth, self.tokens.take(leaving), h[leaving])
@@ -190,6 +230,7 @@ class _ActiveRun:
         self.index = staying if self.index is None else self.index[staying]
         self.tokens = self.all.take(self.index)
         self.attention = None
+        return staying
 
     def _store_states(self, depth: int, tokens: Tokens, h: Tensor) -> None:
         """Write keys and values of present states, from iteration `depth` on (freeze = "state" has one core layer)."""
@@ -207,7 +248,7 @@ class _ActiveRun:
     def _core(self, depth: int, tokens: Tokens, h: Tensor, *, onwards: bool) -> Tensor:
         """Return the core's output for these tokens; their keys and values go to the store on the way."""
         slots = self.store.allocate(depth, tokens.rows, tokens.columns, onwards=onwards)
-        self.attention = self.attention or _Attention(self.store, tokens)
+        self.attention = self.attention or _Attention(self.store, tokens, self.single)
         self.attention.begin(depth, slots)
         x = self.backbone.inject(h, tokens.h0)
         for layer in self.backbone.core_layers(depth):
@@ -238,18 +279,20 @@ class _Attention:
     in rows.
     """
 
-    def __init__(self, store: SlotStore, tokens: Tokens) -> None:
+    def __init__(self, store: SlotStore, tokens: Tokens, single: bool) -> None:
         self.store = store
         assert store.valid is not None
         batch, columns = store.valid.shape
-        self.row_ids, row, count = torch.unique_consecutive(tokens.rows, return_inverse=True, return_counts=True)
-        self.most = int(count.max())
-        self.all_rows = len(self.row_ids) == batch
-        self.whole = store.dense and len(tokens.rows) == batch * columns
         self.columns = tokens.columns
-        if self.most > 1:
+        self.row_ids, self.most = tokens.rows, 1
+        if not single:
+            self.row_ids, row, count = torch.unique_consecutive(tokens.rows, return_inverse=True, return_counts=True)
             first = count.cumsum(0) - count
             self.place = (row, torch.arange(len(row), device=row.device) - first[row])
+            self.most = int(count.max())
+        self.single = single
+        self.all_rows = len(self.row_ids) == batch
+        self.whole = store.dense and len(tokens.rows) == batch * columns
         self.depth, self.slots = 0, slice(0, 0)
 
     def begin(self, depth: int, slots: slice) -> None:
@@ -286,24 +329,19 @@ class _Attention:
         out = scaled_dot_product_attention(
             queries, keys, values, attn_mask=self.mask, scale=attention.scaling, enable_gqa=grouped
         )
-        return out[:, :, 0] if self.most == 1 else out.transpose(1, 2)[self.place]
+        return out[:, :, 0] if self.single else out.transpose(1, 2)[self.place]
 
     def _lay_out(self, q: Float[Tensor, "tokens heads head"]) -> Float[Tensor, "rows heads most head"]:
-        if self.most == 1:
+        if self.single:
             return q.unsqueeze(2)
         laid = q.new_zeros((len(self.row_ids), self.most, *q.shape[1:]))
         laid[self.place] = q
         return laid.transpose(1, 2)
 
     def _mask(self, seen: Int[Tensor, "rows columns"]) -> Bool[Tensor, "rows 1 most columns"] | None:
-        if self.most == 1 and self.store.dense and self._last_column:
-            return None
+        if self.single:  # the query is the last column: it sees all that is there
+            return None if self.store.dense else (seen >= 0)[:, None, None, :]
         columns = torch.arange(seen.shape[1], device=seen.device)
         own = torch.full((len(seen), self.most), seen.shape[1], device=seen.device)  # spare queries see everything
-        own[self.place if self.most > 1 else (torch.arange(len(seen)), 0)] = self.columns
+        own[self.place] = self.columns
         return (seen >= 0)[:, None, None, :] & (columns <= own[:, None, :, None])
-
-    @property
-    def _last_column(self) -> bool:
-        assert self.store.valid is not None
-        return bool((self.columns == self.store.valid.shape[1] - 1).all())

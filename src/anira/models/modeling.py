@@ -13,7 +13,7 @@ from anira.config import UserError
 from anira.models.backbone import Backbone, Rope, run_layers
 from anira.models.cache import DepthCache, cache_signature
 from anira.models.configuration import AniraConfig
-from anira.models.execution import Tokens, run_active, run_parallel
+from anira.models.execution import FlatList, Tokens, run_active, run_parallel
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
 from anira.models.noise import uniform_noise
@@ -235,40 +235,38 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _run_active(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
         assert call.cache is not None
         store, ctx, policy = call.cache.core, call.context, call.policy
+        assert store.exit_depth is not None
         time = h0.shape[1]
-        valid = ctx.valid
-        rows, columns = valid.nonzero(as_tuple=True)
-        columns = columns + (store.num_columns - time)
-        cos, sin = (phase.expand(*valid.shape, -1)[valid] for phase in rope)
-        flat = Context(
-            valid=valid[valid],
-            positions=ctx.positions[valid],
+        flat = FlatList(ctx.valid, whole=store.full)
+        rows, columns = flat.places(store.num_columns - time)
+        tokens = Tokens(rows, columns, (flat.pack(rope[0]), flat.pack(rope[1])), flat.pack(h0))
+        context = Context(
+            valid=flat.pack(ctx.valid),
+            positions=flat.pack(ctx.positions),
             max_depth=ctx.max_depth,
-            noise=None if ctx.noise is None else ctx.noise[valid],
+            noise=None if ctx.noise is None else flat.pack(ctx.noise),
             select=ctx.select,
             threshold=ctx.threshold,
         )
         if isinstance(policy, Forced):
-            policy = Forced(policy.exit_depth[valid])
-        core = run_active(self.model, policy, Tokens(rows, columns, (cos, sin), h0[valid]), flat, store)
+            policy = Forced(flat.pack(policy.exit_depth))
+        core = run_active(self.model, policy, tokens, context, store, single=time == 1)
         allocation = policy.allocation(core.state)
-
-        def spread(values: Tensor | None) -> Tensor | None:
-            if values is None:
-                return None
-            whole = values.new_zeros((*valid.shape, *values.shape[1:]))
-            whole[valid] = values
-            return whole
-
-        z = h0.clone()
-        z[valid] = policy.readout(core.h, core.state).states[-1]
-        depth = spread(allocation.exit_depth)
-        assert depth is not None and store.exit_depth is not None
+        depth = flat.spread(allocation.exit_depth)
         store.exit_depth[:, -time:] = depth
-        allocation = Allocation(depth, spread(allocation.exit_log_probs), spread(allocation.expected_depth))
-        executed = spread(core.executed)
-        assert executed is not None
-        return _Core(Readout(z[None], torch.ones_like(z[None, ..., 0])), core.state, allocation, executed, ())
+        log_q, expected = allocation.exit_log_probs, allocation.expected_depth
+        z = flat.spread(policy.readout(core.h, core.state).states[-1], into=h0)
+        return _Core(
+            Readout(z[None], torch.ones_like(z[None, ..., 0])),
+            core.state,
+            Allocation(
+                depth,
+                None if log_q is None else flat.spread(log_q),
+                None if expected is None else flat.spread(expected),
+            ),
+            flat.spread(core.executed),
+            (),
+        )
 
     def _coda(
         self, states: Float[Tensor, "states batch time dim"], mask: Tensor | None, rope: Rope, cache: Any, keep: int

@@ -1,13 +1,14 @@
 """The figures of a report, each from one table of values and in one style; the tables are what `--csv` writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anira.report.style import FAINT, INK, KNOB_MARKERS, SEEN, SOFT, Style, knob_colour
+from anira.report.style import FAINT, INK, SEEN, SOFT, Style, knob_looks
 from anira.report.svg import draw
 
 _PANEL = (420, 290)
@@ -31,7 +32,7 @@ def accuracy_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: st
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         _mark_seen(axes, table)
 
-    return draw(name, f"Accuracy by {knob}, one line for each of {_listed(looks)}.", _PANEL, paint)
+    return draw(name, f"Accuracy by {knob}, one line for each of {', '.join(looks)}.", _PANEL, paint)
 
 
 def depth_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, knob: str, max_depth: int) -> str:
@@ -55,7 +56,7 @@ def depth_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, 
         _depth_axis(axes, max_depth)
         _mark_seen(axes, table)
 
-    return draw(name, f"Mean depth of answer tokens by {knob}, one line for each of {_listed(looks)}.", _PANEL, paint)
+    return draw(name, f"Mean depth of answer tokens by {knob}, one line for each of {', '.join(looks)}.", _PANEL, paint)
 
 
 def dynamics_figure(table: pl.DataFrame, gamma: pl.DataFrame, *, name: str, knob: str, max_depth: int) -> str:
@@ -89,7 +90,7 @@ def dynamics_figure(table: pl.DataFrame, gamma: pl.DataFrame, *, name: str, knob
     )
 
 
-_SMALL = {"textcoords": "offset points", "fontsize": 9.5, "color": SOFT}
+_SMALL: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9.5, "color": SOFT}
 
 
 def _panel(figure: Figure, *, title: str, below: str) -> Axes:
@@ -128,10 +129,10 @@ def _mark_seen(axes: Axes, table: pl.DataFrame) -> None:
     seen = table.filter(split="seen")["knob"]
     if seen.is_empty():
         return
-    low, high = seen.min(), seen.max()
+    low, high = sorted(seen)[0], sorted(seen)[-1]
     place = axes.get_xaxis_transform()
     axes.plot([low, high], [0.012, 0.012], color=SEEN, linewidth=5, solid_capstyle="round", transform=place, zorder=1)
-    axes.text(low, 0.03, "seen in training", fontsize=9.5, color=SOFT, transform=place)  # type: ignore[arg-type]
+    axes.text(low, 0.03, "seen in training", fontsize=9.5, color=SOFT, transform=place)
 
 
 def _depth_axis(axes: Axes, max_depth: int) -> None:
@@ -141,25 +142,7 @@ def _depth_axis(axes: Axes, max_depth: int) -> None:
 
 
 def _knob_lines(axes: Axes, table: pl.DataFrame, value: str) -> None:
-    knobs = table["knob"].unique().sort().to_list()
-    for i, knob in enumerate(knobs):
+    for knob, look in knob_looks(table["knob"].unique().sort().to_list()).items():
         part = table.filter(knob=knob).sort("step")
-        marker = KNOB_MARKERS[i % len(KNOB_MARKERS)]
-        axes.plot(
-            part["step"],
-            part[value],
-            color=knob_colour(rank(i, len(knobs))),
-            linewidth=1.4,
-            marker=marker,
-            markersize=4,
-        )
+        axes.plot(part["step"], part[value], color=look.colour, linewidth=1.4, marker=look.marker, markersize=4)
     axes.yaxis.grid(True)
-
-
-def rank(i: int, count: int) -> float:
-    """Return where the i-th of `count` knobs stands between 0 and 1."""
-    return i / (count - 1) if count > 1 else 1.0
-
-
-def _listed(looks: Mapping[str, Style] | Sequence[str]) -> str:
-    return ", ".join(looks)

@@ -1,29 +1,37 @@
-"""A run as a report reads it: its configuration, its metrics, and which evaluation of it is shown."""
+"""A run as a report reads it: its configuration, its metrics, its figures, and what the page calls it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from anira.analysis import Evaluation, find_evaluations, load_evaluation
-from anira.config import UserError, nearest
+from anira.analysis import Evaluation, Summary, choose_evaluation, load_evaluation, summarize
+from anira.config import UserError
+from anira.report.settings import experiment_names
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run folder, read."""
+    """One run folder, and the evaluation of it that is shown."""
 
     folder: Path
     config: Mapping[str, Any]
     origin: Mapping[str, Any]
     """What else config.json says: versions, git hash, platform."""
     metrics: tuple[Mapping[str, Any], ...]
+    """The lines of metrics.jsonl."""
     evaluation: Evaluation
-    label: str
-    """What the page calls the run: its variant, and what else sets it apart from the other runs of its task."""
+    experiment: str = ""
+    """The variant, and what else sets the run apart from others of its task, seeds aside."""
+    label: str = ""
+    """The same with the seed, where several runs differ in nothing else."""
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All figures of the evaluation."""
+        return summarize(self.evaluation)
 
     @property
     def task(self) -> str:
@@ -36,7 +44,79 @@ class Run:
         return int(self.config["model"]["max_depth"])
 
     @property
-    def policy(self) -> Mapping[str, Any]:
-        """The options of the policy."""
-        options: Mapping[str, Any] = self.config["model"]["policy"]
-        return options
+    def name(self) -> str:
+        """The last parts of the path, which tell runs apart: <preset>/<hash8>-s<seed>."""
+        return f"{self.folder.resolve().parent.name}/{self.folder.resolve().name}"
+
+
+def load_runs(folders: Sequence[Path], evaluation: str | None = None) -> list[Run]:
+    """Read run folders and give each its label; a UserError says which cannot be read."""
+    runs = [_load(folder, evaluation) for folder in folders]
+    places = [run.evaluation.folder.resolve() for run in runs]
+    for folder, place in zip(folders, places, strict=True):
+        if places.count(place) > 1:
+            raise UserError(f"{folder} is given twice")
+    tasks = dict.fromkeys(run.task for run in runs)
+    return [run for task in tasks for run in _labelled([run for run in runs if run.task == task])]
+
+
+def _load(folder: Path, evaluation: str | None) -> Run:
+    chosen = choose_evaluation(folder, evaluation)
+    if chosen == folder:
+        raise UserError(f"{folder} is an evaluation: give the run folder, and --evaluation {folder.name}")
+    stored = _read_config(folder / "config.json")
+    return Run(
+        folder=folder,
+        config=stored["config"],
+        origin={key: value for key, value in stored.items() if key != "config"},
+        metrics=_read_metrics(folder / "metrics.jsonl"),
+        evaluation=load_evaluation(chosen),
+    )
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        stored = json.loads(path.read_text())
+        config = stored["config"]
+        _ = config["task"], config["variant"], config["seed"], config["steps"], config["model"]["max_depth"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{path.parent} is not a run: cannot read {path.name} ({type(error).__name__}: {error})"
+        ) from error
+    return dict(stored)
+
+
+def _read_metrics(path: Path) -> tuple[Mapping[str, Any], ...]:
+    """Return the lines of a metrics file; a last line that an interrupt cut short is left out."""
+    lines = path.read_text().splitlines() if path.is_file() else []
+    parsed = [_parse(line, path, last=i == len(lines) - 1) for i, line in enumerate(lines)]
+    return tuple(line for line in parsed if line)
+
+
+def _parse(line: str, path: Path, *, last: bool) -> dict[str, Any]:
+    try:
+        parsed: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        if last:
+            return {}
+        raise UserError(f"cannot read {path}: {error}") from error
+    return parsed
+
+
+def _labelled(runs: list[Run]) -> list[Run]:
+    """Name the runs of one task."""
+    variants = [str(run.config["variant"]) for run in runs]
+    names = experiment_names(variants, [{**run.config, **_asked(run)} for run in runs])
+    labels = [
+        f"{name}, seed {run.config['seed']}" if names.count(name) > 1 else name
+        for name, run in zip(names, runs, strict=True)
+    ]
+    if len(set(labels)) < len(labels):  # runs that no setting tells apart
+        labels = [f"{label} ({run.folder.resolve().name})" for label, run in zip(labels, runs, strict=True)]
+    named = zip(runs, names, labels, strict=True)
+    return [replace(run, experiment=name, label=label) for run, name, label in named]
+
+
+def _asked(run: Run) -> dict[str, Any]:
+    """Return how depth was chosen, which may set evaluations of equal runs apart."""
+    return {key: run.evaluation.asked.get(key) for key in ("step", "threshold", "decode", "override")}

@@ -1,11 +1,11 @@
 """One look for every figure: who gets which colour, marker and line, and how colours reach the page.
 
-Figures are drawn with stand-in colours that no eye would tell apart; `css_of` says what each stands for. So the same SVG
-follows the page between light and dark.
+Figures are drawn with stand-in colours that no eye would tell apart; `css_of` says what each stands for. So the same
+SVG follows the page between light and dark.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -31,6 +31,11 @@ class Style:
         return f"#0102{self.series:02x}"
 
     @property
+    def svg_dashes(self) -> tuple[float, ...]:
+        """The dashes in pixels; matplotlib's are in units of the line's width."""
+        return tuple(round(1.8 * length, 1) for length in self.dashes)
+
+    @property
     def line(self) -> str | tuple[float, tuple[float, ...]]:
         """The line style as matplotlib takes it."""
         return (0.0, self.dashes) if self.dashes else "-"
@@ -47,25 +52,40 @@ _CYCLE: Final = (
 _OWN: Final[Mapping[str, Style]] = MappingProxyType(
     dict(zip(("anira-e", "anira-o", "fixed", "unshared"), _CYCLE, strict=False))
 )
-KNOB_MARKERS: Final = "os^Dv"
+_KNOB_MARKERS: Final = "os^Dv"
 
 
-def styles(variants: Iterable[str]) -> dict[str, Style]:
-    """Give each variant its style: ours always the same, others what is left, in order.
+def styles(variants: Mapping[str, str]) -> dict[str, Style]:
+    """Give each experiment (name -> variant) its style: our variants always the same, others what is left, in order.
 
-    >>> {name: style.series for name, style in styles(["anira-o", "pondernet", "anira-e"]).items()}
-    {'anira-o': 2, 'pondernet': 3, 'anira-e': 1}
+    >>> found = styles({"anira-o": "anira-o", "pondernet": "pondernet", "anira-e": "anira-e"})
+    >>> [style.series for style in found.values()]
+    [2, 3, 1]
     """
-    names = list(dict.fromkeys(variants))
-    taken = {_OWN[name] for name in names if name in _OWN}
-    free = [style for style in _CYCLE if style not in taken] or list(_CYCLE)
-    strangers = iter(range(len(names)))
-    return {name: _OWN[name] if name in _OWN else free[next(strangers) % len(free)] for name in names}
+    first = {variant: name for name, variant in reversed(list(variants.items()))}
+    own = {name: _OWN[variant] for variant, name in first.items() if variant in _OWN}
+    free = [style for style in _CYCLE if style not in own.values()] or list(_CYCLE)
+    others = [name for name in variants if name not in own]
+    rest = {name: free[i % len(free)] for i, name in enumerate(others)}
+    return {name: own.get(name) or rest[name] for name in variants}
 
 
-def knob_colour(rank: float) -> str:
-    """Return the stand-in colour of a knob, from 0 (the smallest) to 1 (the largest)."""
-    return f"#0103{round(100 * rank):02x}"
+@dataclass(frozen=True)
+class KnobLook:
+    """How the lines of one knob look."""
+
+    colour: str
+    marker: str
+
+
+def knob_looks(knobs: Sequence[int]) -> dict[int, KnobLook]:
+    """Give each of ascending knobs a shade between two ends of a scale, and markers in turn."""
+    last = max(1, len(knobs) - 1)
+    shades = [round(100 * i / last) for i in range(len(knobs))]
+    return {
+        knob: KnobLook(f"#0103{shade:02x}", _KNOB_MARKERS[i % len(_KNOB_MARKERS)])
+        for i, (knob, shade) in enumerate(zip(knobs, shades, strict=True))
+    }
 
 
 def css_of(svg: str) -> str:

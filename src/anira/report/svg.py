@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ from anira.report.style import FAINT, INK, SOFT, css_of
 
 _UNITS_PER_INCH = 72  # matplotlib's own for SVG: one unit of the drawing is one pixel at full size
 
-_SETTINGS = {
+_SETTINGS: Any = {
     "svg.fonttype": "none",
     "font.size": 11,
     "text.color": INK,

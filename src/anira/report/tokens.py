@@ -4,11 +4,14 @@ All runs of a task are evaluated on the same instances, so a card shows one inst
 that has it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import polars as pl
+
+from anira.analysis import Evaluation
 
 _MOST_TOKENS = 2400
 """In all strips together: about 1 MB of page."""
@@ -17,12 +20,28 @@ _FEWEST_TOKENS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """What a strip is made from: one run's tables, and its label on the page."""
+    """What a run's strips are made from."""
 
     label: str
     max_depth: int
-    instances: pl.DataFrame
-    tokens: pl.DataFrame
+    evaluation: Evaluation
+
+    @cached_property
+    def instances(self) -> pl.DataFrame:
+        """What the choice of instances needs to know."""
+        columns = ("instance_id", "knob", "question", "answer", "predicted", "correct")
+        return self.evaluation.collect(self.evaluation.instances.select(columns).sort("instance_id"))
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """Token id -> text, as far as the token occurs in an input."""
+        pairs = self.evaluation.tokens.select("input_id", "input_text").unique()
+        return dict(self.evaluation.collect(pairs).iter_rows())
+
+    def tokens(self, instance_id: int) -> pl.DataFrame:
+        """Return the token records of one instance in order."""
+        chosen = self.evaluation.tokens.filter(pl.col("instance_id") == instance_id)
+        return self.evaluation.collect(chosen.sort("position"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,29 +85,51 @@ class Card:
     strips: tuple[Strip, ...]
 
 
-def cards(records: list[Records], count: int) -> list[Card]:
+def cards(records: Sequence[Records], count: int) -> list[Card]:
     """Choose up to `count` instances and lay them out, from the smallest knob to the largest."""
     chosen = choose(records, count)
     limit = max(_FEWEST_TOKENS, _MOST_TOKENS // max(1, len(chosen) * len(records)))
     return [_card(records, row, limit) for row in chosen.iter_rows(named=True)]
 
 
-def choose(records: list[Records], count: int) -> pl.DataFrame:
+def cards_table(shown: Sequence[Card], task: str) -> pl.DataFrame:
+    """Return the boxes of all cards as one table for `--csv`."""
+    rows = [
+        {
+            "task": task,
+            "label": strip.label,
+            "knob": card.knob,
+            "question": card.question,
+            "position": box.position,
+            "text": box.text,
+            "answer": box.answer,
+            "correct": box.right,
+            "depth": box.depth,
+            "expected_depth": box.expected,
+            "exit_probs": list(box.probs),
+            **{name.replace(" ", "_"): value for name, value in box.probes},
+        }
+        for card in shown
+        for strip in card.strips
+        for box in strip.boxes
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def choose(records: Sequence[Records], count: int) -> pl.DataFrame:
     """Return the knob and question of the instances to show, smallest knob first.
 
     One that some run gets wrong, from the largest knob that has one, and others that all get right at knobs spread
     evenly; where there are too few of these, more of the wrong ones. Instances that more of the runs have come first.
     """
-    if count < 1:
-        return pl.DataFrame(schema={"knob": pl.Int64, "question": pl.String})
     pool = _pool(records)
     wrong = pool.filter(~pl.col("right")).sort("knob", "first", descending=[True, False])
-    right = _spread(pool.filter("right"), count - min(1, len(wrong)))
-    both = pl.concat([right, wrong.head(count - len(right))])
+    right = _spread(pool.filter("right"), max(0, count - min(1, len(wrong))))
+    both = pl.concat([right, wrong.head(max(0, count - len(right)))])
     return both.sort("knob", "first").select("knob", "question", "answer")
 
 
-def _pool(records: list[Records]) -> pl.DataFrame:
+def _pool(records: Sequence[Records]) -> pl.DataFrame:
     """Return the instances that as many runs as possible have: knob, question, answer, right (by all), first id."""
     keys = ["knob", "question", "answer"]
     tables = [one.instances.select(*keys, "correct", "instance_id").unique(keys, keep="first") for one in records]
@@ -109,7 +150,7 @@ def _spread(pool: pl.DataFrame, count: int) -> pl.DataFrame:
     return turns.sort("turn", "knob").head(count).drop("turn")
 
 
-def _card(records: list[Records], row: Mapping[str, Any], limit: int) -> Card:
+def _card(records: Sequence[Records], row: Mapping[str, Any], limit: int) -> Card:
     strips = []
     for one in records:
         found = one.instances.filter(knob=row["knob"], question=row["question"]).sort("instance_id").head(1)
@@ -118,14 +159,13 @@ def _card(records: list[Records], row: Mapping[str, Any], limit: int) -> Card:
 
 
 def _strip(one: Records, instance: Mapping[str, Any], limit: int) -> Strip:
-    tokens = one.tokens.filter(instance_id=instance["instance_id"]).sort("position")
-    texts = dict(one.tokens.select("input_id", "input_text").unique().iter_rows())
+    tokens = one.tokens(instance["instance_id"])
     return Strip(
         label=one.label,
         right=instance["correct"],
         predicted=instance["predicted"],
         left_out=max(0, len(tokens) - limit),
-        boxes=tuple(_box(token, texts, one.max_depth) for token in tokens.tail(limit).iter_rows(named=True)),
+        boxes=tuple(_box(token, one.texts, one.max_depth) for token in tokens.tail(limit).iter_rows(named=True)),
     )
 
 

@@ -108,7 +108,7 @@ def _fill_optimizer(model: AniraForCausalLM, optimizer: torch.optim.Optimizer, t
     parameters = dict(model.named_parameters())
     for full, value in tensors.items():
         name, _, key = full.rpartition("/")
-        optimizer.state[parameters[name]][key] = value
+        optimizer.state[parameters[name]][key] = value.to(parameters[name].device)
 
 
 def _write_manifest(folder: Path) -> None:

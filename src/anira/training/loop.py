@@ -18,7 +18,7 @@ from anira.tasks import IGNORE
 from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
-from anira.training.run import Interrupts, MetricsFile, keep_last
+from anira.training.run import Interrupts, MetricsFile, keep_last, process
 from anira.training.trackers import Tracker
 
 Report = Callable[[dict[str, Any]], None]
@@ -56,9 +56,10 @@ def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, tr
                 _log(run, step, outputs, time.perf_counter() - started)
             if step % config.eval_every == 0 and step < config.steps:
                 _evaluate(run, step, f"step-{step:06d}", config.eval_count)
-            if step % config.checkpoint_every == 0 or step == config.steps or interrupts.asked:
+            stop = _asked_anywhere(run, interrupts)
+            if step % config.checkpoint_every == 0 or step == config.steps or stop:
                 _save(run, step)
-            if interrupts.asked:
+            if stop:
                 raise KeyboardInterrupt
     _evaluate(run, step, "final", config.final_count)
 
@@ -81,26 +82,26 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     call = torch.compile(wrapped) if config.compile else wrapped
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
-    metrics = MetricsFile(folder / "metrics.jsonl", trackers if accelerator.is_main_process else [])
+    metrics = MetricsFile(folder / "metrics.jsonl", trackers)
     return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report)
 
 
 def make_accelerator(config: TrainConfig) -> Accelerator:
     """Return what knows devices and processes; mixed precision only where bfloat16 is asked for and really works."""
-    device = Accelerator().device
     if config.precision == "float64":
         return Accelerator(mixed_precision="no")
-    half = choose_dtype(config.precision, device) == torch.bfloat16
+    half = choose_dtype(config.precision, process().device) == torch.bfloat16
     return Accelerator(mixed_precision="bf16" if half else "no")
 
 
 def _resume(run: _Run) -> int:
     checkpoint = latest_checkpoint(run.folder)
     if checkpoint is None:
-        run.metrics.truncate(0)
-        return 0
-    loop = load_checkpoint(checkpoint, run.model, run.optimizer, config_hash(run.config))
-    run.metrics.truncate(loop["metrics_bytes"])
+        loop = {"step": 0, "metrics_bytes": 0}
+    else:
+        loop = load_checkpoint(checkpoint, run.model, run.optimizer, config_hash(run.config))
+    if run.accelerator.is_main_process:
+        run.metrics.truncate(loop["metrics_bytes"])
     return int(loop["step"])
 
 
@@ -128,6 +129,14 @@ def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
     run.optimizer.zero_grad()
 
 
+def _asked_anywhere(run: _Run, interrupts: Interrupts) -> bool:
+    """Say whether any process was asked to stop: all must stop after the same step."""
+    if run.accelerator.num_processes == 1:
+        return interrupts.asked
+    asked = torch.tensor(float(interrupts.asked), device=run.accelerator.device)
+    return bool(run.accelerator.reduce(asked, "sum") > 0)
+
+
 def learning_rate(config: TrainConfig, step: int) -> float:
     """Return the rate of a step: a linear warm-up, then constant."""
     return config.learning_rate * min(1.0, step / max(config.warmup_steps, 1))
@@ -142,8 +151,8 @@ def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds
     sums = torch.stack([_sums(batch, output) for batch, output in outputs]).sum(0)
     names = list(outputs[0][1].losses or {})
     sums = run.accelerator.reduce(sums, "sum")
-    losses = dict(zip(names, sums[7:].tolist(), strict=True))
-    right, answers, answer_depth, prompts, prompt_depth, tokens, _ = sums[:7].tolist()
+    losses = dict(zip(names, sums[6:].tolist(), strict=True))
+    right, answers, answer_depth, prompts, prompt_depth, tokens = sums[:6].tolist()
     gamma = run.config.model["policy"].get("gamma")
     line = {
         "kind": "train",
@@ -159,8 +168,13 @@ def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds
         "tokens_per_second": tokens / seconds,
         "seconds": seconds,
     }
-    run.metrics.write(line)
-    run.report(line)
+    _publish(run, line)
+
+
+def _publish(run: _Run, line: dict[str, Any]) -> None:
+    if run.accelerator.is_main_process:
+        run.metrics.write(line)
+        run.report(line)
 
 
 @torch.no_grad()
@@ -174,7 +188,7 @@ def _sums(batch: Batch, output: AniraOutput) -> Tensor:
     depth = output.exit_depth.double()
     right = (output.logits.argmax(-1) == following) & answer
     parts = [right.sum(), answer.sum(), depth[answer].sum(), prompt.sum(), depth[prompt].sum(), valid.sum()]
-    return torch.stack([part.double() for part in (*parts, torch.zeros(()), *output.losses.values())])
+    return torch.stack([part.double() for part in (*parts, *output.losses.values())])
 
 
 def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
@@ -190,9 +204,7 @@ def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
         run.folder / "records" / name,
     )
     for figure in figures:
-        line = {"kind": "eval", "step": step, **figure}
-        run.metrics.write(line)
-        run.report(line)
+        _publish(run, {"kind": "eval", "step": step, **figure})
 
 
 def _save(run: _Run, step: int) -> None:

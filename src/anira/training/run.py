@@ -12,6 +12,9 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from accelerate import PartialState
+from accelerate.utils import parse_flag_from_env
+
 from anira.config import UserError, config_hash, from_dict, to_dict
 from anira.models import AniraForCausalLM
 from anira.training.checkpoint import check_checkpoint, latest_checkpoint, step_of
@@ -19,11 +22,20 @@ from anira.training.config import TrainConfig
 from anira.training.trackers import Tracker
 
 
+def process() -> PartialState:
+    """Return which process of a run this is (`accelerate launch` starts several), and on which device."""
+    return PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU"))
+
+
 class RunFolder:
-    """A run's folder, locked while this process writes in it: two runs never share one."""
+    """A run's folder, locked while the run writes in it: two runs never share one.
+
+    Of the processes of a run only the main one holds the lock, and only it writes.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.main = process().is_main_process
         self._lock: int | None = None
 
     @staticmethod
@@ -32,6 +44,8 @@ class RunFolder:
         return RunFolder(root / config.preset / f"{config_hash(config)}-s{config.seed}")
 
     def __enter__(self) -> Self:
+        if not self.main:
+            return self
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
         try:
@@ -44,14 +58,14 @@ class RunFolder:
     def __exit__(self, *_: object) -> None:
         if self._lock is not None:
             os.close(self._lock)
-
-    @property
-    def exists(self) -> bool:
-        """Whether a run has been started here."""
-        return (self.path / "config.json").exists()
+            self._lock = None
 
     def write_config(self, config: TrainConfig) -> None:
-        """Store the resolved configuration with what the result depends on beside it."""
+        """Store the resolved configuration with what the result depends on beside it; a run that is here stays."""
+        if not self.main:
+            return
+        if (self.path / "config.json").exists():
+            raise UserError(f"{self.path} holds this very run: anira train --resume {self.path}, or another --seed")
         facts = {
             "config": to_dict(config),
             "versions": _versions(),
@@ -94,7 +108,10 @@ class MetricsFile:
 
     def truncate(self, size: int) -> None:
         """Forget what was written after a checkpoint: it will be written again."""
-        if self.path.exists():
+        there = self.path.stat().st_size if self.path.exists() else 0
+        if there < size:
+            raise UserError(f"{self.path} has lost lines: it has {there} bytes, and its checkpoint was made at {size}")
+        if there:
             os.truncate(self.path, size)
 
 
@@ -143,5 +160,8 @@ def _versions() -> dict[str, str]:
 
 def _git_hash() -> str:
     here = Path(__file__).parent
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    except OSError:  # a machine without git
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""

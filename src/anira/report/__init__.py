@@ -1,0 +1,12 @@
+"""One page that shows whether depth follows difficulty, made from run folders alone.
+
+report = build(load_runs([Path("runs/mano-anira-o-cpu/1f2e3d4c-s0")]))
+Path("report.html").write_text(report.html)
+"""
+
+from anira.report.about import KnobWords
+from anira.report.page import Report, build
+from anira.report.runs import Run, load_runs
+from anira.report.tables import write_csv
+
+__all__ = ["KnobWords", "Report", "Run", "build", "load_runs", "write_csv"]

@@ -1,0 +1,93 @@
+"""What the runs of a report are: their settings, what sets them apart from the paper's, and what made them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from anira.report.runs import Run
+from anira.report.settings import Difference, differences, show
+
+
+class KnobWords(NamedTuple):
+    """What a task calls its knob, and what it counts."""
+
+    name: str = "knob"
+    meaning: str = ""
+
+    @property
+    def axis(self) -> str:
+        """The words under an axis."""
+        return f"{self.name}: {self.meaning}" if self.meaning else self.name
+
+
+class Shrunk(NamedTuple):
+    """Runs that differ from the paper's in the same settings."""
+
+    labels: str
+    rows: Sequence[Difference]
+
+
+def settings_rows(runs: Sequence[Run], knobs: Mapping[str, KnobWords]) -> list[tuple[str, list[str]]]:
+    """Return the settings of all runs, one row a setting; rows in which no run has anything are left out."""
+    columns = [_settings(run, knobs.get(run.task, KnobWords())) for run in runs]
+    rows = [(name, [column[name] for column in columns]) for name in columns[0]]
+    return [(name, values) for name, values in rows if set(values) != {"-"}]
+
+
+def _settings(run: Run, knob: KnobWords) -> dict[str, str]:
+    config, labels = run.config, run.summary.labels
+    policy = config["model"].get("policy") or {}
+    knobs = [row for row in run.summary.accuracy if row.knob is not None]
+    threshold = "" if labels.threshold is None else f" {labels.threshold:g}"
+    return {
+        "task": run.task,
+        "knob": f"{knob.name} = {span([row.knob for row in knobs if row.knob is not None])}",
+        "seen in training": span([row.knob for row in knobs if row.knob is not None and row.split == "seen"]),
+        "variant": config["variant"],
+        "largest depth D": show(run.max_depth),
+        "compute weight \u03b3": show(policy.get("gamma")),
+        "\u03b3 warmed up over": f"{config['gamma_warmup_steps']:,} steps" if config.get("gamma_warmup_steps") else "-",
+        "prior base b": show(policy.get("base")),
+        "seed": str(config["seed"]),
+        "steps": show(config["steps"]),
+        "batch size": show(config.get("batch_size")),
+        "learning rate": show(config.get("learning_rate")),
+        "evaluated": f"step {labels.step:,}, {run.summary.instances:,} instances",
+        "depth chosen by": f"{labels.select}{threshold}" if labels.select else "the policy",
+    }
+
+
+def span(knobs: Sequence[int]) -> str:
+    """Write ascending knobs shortly.
+
+    >>> span([3, 4, 5]), span([10, 20]), span([])
+    ('3 to 5', '10, 20', 'none')
+    """
+    if len(knobs) > 2 and list(knobs) == list(range(knobs[0], knobs[-1] + 1)):
+        return f"{knobs[0]} to {knobs[-1]}"
+    return ", ".join(map(str, knobs)) or "none"
+
+
+def shrunk(runs: Sequence[Run], paper: Mapping[str, Mapping[str, Any]]) -> list[Shrunk]:
+    """Return what sets runs apart from the paper's runs of their task; those with the same differences together."""
+    tables: dict[str, tuple[list[str], list[Difference]]] = {}
+    for run in runs:
+        if run.name in paper:
+            found = differences(run.config, paper[run.name])
+            labels, _ = tables.setdefault(json.dumps([run.task, found]), ([], found))
+            labels.append(f"{run.task} {run.label}")
+    return [Shrunk(", ".join(labels), found) for labels, found in tables.values()]
+
+
+def commands(runs: Sequence[Run]) -> list[str]:
+    """Return what to type to make the runs and the page again; overrides of a preset are in the configuration."""
+    trained = [f"anira train {run.config.get('preset', '')} --seed {run.config['seed']}" for run in runs]
+    return [*dict.fromkeys(trained), f"anira report {' '.join(f'runs/{run.name}' for run in runs)}"]
+
+
+def origin(run: Run) -> str:
+    """Say where a run comes from: folder, date if it is stored, versions, commit, platform."""
+    versions = [f"{name} {value}" for name, value in run.origin.get("versions", {}).items()]
+    commit = f"commit {run.origin['git']}" if run.origin.get("git") else ""
+    facts = [run.name, run.origin.get("date", ""), *versions, commit, run.origin.get("platform", "")]
+    return ", ".join(filter(None, facts))

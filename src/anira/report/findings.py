@@ -1,0 +1,66 @@
+"""The sentences at the top of a report: what each experiment shows about depth and difficulty, from its figures."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from anira.analysis import Estimate, Summary, judge_claims
+from anira.report.runs import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one experiment shows."""
+
+    experiment: str
+    sentence: str
+    caveats: tuple[str, ...]
+
+
+def finding(runs: Sequence[Run], *, knob: str) -> Finding:
+    """Say what the runs of one experiment, which differ in nothing but the seed, show."""
+    summaries = [run.summary for run in runs]
+    sentence = _one(summaries[0], knob) if len(runs) == 1 else _several(summaries, knob)
+    return Finding(experiment=runs[0].experiment, sentence=sentence, caveats=tuple(_caveats(summaries, knob)))
+
+
+def _one(summary: Summary, knob: str) -> str:
+    return f"{_movement(summary.aligned().slope, knob)}; accuracy {_accuracy(summary)}."
+
+
+def _movement(slope: Estimate, knob: str) -> str:
+    if slope.value is None:
+        return f"answer depth does not move with {knob}, {slope.reason}"
+    if slope.low is None:
+        return f"mean answer depth changes by {slope.text()} iterations per unit of {knob}"
+    if not slope.direction:
+        return f"no clear effect: mean answer depth changes by {slope.text()} iterations per unit of {knob}"
+    word = "rises" if slope.direction > 0 else "falls"
+    size = slope if slope.direction > 0 else Estimate(-slope.value, -(slope.high or 0.0), -slope.low)
+    return f"mean answer depth {word} by {size.text()} iterations per unit of {knob}"
+
+
+def _accuracy(summary: Summary) -> str:
+    total = summary.accuracy[-1]
+    return f"{total.exact.value:.2f} (majority answer {total.majority:.2f})"
+
+
+def _several(summaries: Sequence[Summary], knob: str) -> str:
+    slopes = [summary.aligned().slope for summary in summaries]
+    rising, falling = (sum(slope.direction == sign for slope in slopes) for sign in (1, -1))
+    each = ", ".join(slope.text() for slope in slopes)
+    right = [summary.accuracy[-1].exact.value or 0.0 for summary in summaries]
+    return (
+        f"mean answer depth clearly rises with {knob} in {rising} of {len(slopes)} seeds and falls in {falling}: "
+        f"{each} iterations per unit of {knob}; accuracy {min(right):.2f} to {max(right):.2f}."
+    )
+
+
+def _caveats(summaries: Sequence[Summary], knob: str) -> Iterator[str]:
+    verdict = judge_claims(summaries)[0].verdict
+    yield f"As a claim that depth rises with {knob}: {verdict.word}; {verdict.reason}."
+    if any(control.kind == "answer" and not control.separable for summary in summaries for control in summary.position):
+        yield f"The position of the answer determines {knob} in this task: the two cannot be told apart here."
+    for summary in summaries:
+        yield from (f"Seed {summary.labels.seed}: {warning}." for warning in summary.warnings)
+        if summary.labels.override:
+            yield f"Depths were {summary.labels.override}, not chosen by the policy."

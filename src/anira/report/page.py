@@ -1,0 +1,68 @@
+"""A report: from runs to one HTML page that needs nothing else, and the tables behind it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from anira.report.about import KnobWords, commands, origin, settings_rows, shrunk
+from anira.report.runs import Run
+from anira.report.task import TaskPart, task_part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The page, and by name the tables behind its figures."""
+
+    html: str
+    tables: Mapping[str, pl.DataFrame]
+
+
+def build(
+    runs: Sequence[Run],
+    *,
+    instances: int = 6,
+    knobs: Mapping[str, KnobWords] | None = None,
+    paper: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Report:
+    """Make the report of some runs; the same records give the same bytes.
+
+    `instances` of each task are shown token by token. What the run folders do not say comes from outside: `knobs` has
+    what tasks call their knob, by task, and `paper` the configuration of the paper's run that a run is to be compared
+    with, by the run's name.
+    """
+    words = knobs or {}
+    tasks = dict.fromkeys(run.task for run in runs)
+    parts = [
+        task_part([run for run in runs if run.task == task], words.get(task, KnobWords()), instances) for task in tasks
+    ]
+    page = {
+        "title": f"Does depth follow difficulty? {', '.join(part.title for part in parts)}",
+        "tasks": parts,
+        "runs": runs,
+        "settings": settings_rows(runs, words),
+        "shrunk": shrunk(runs, paper or {}),
+        "commands": commands(runs),
+        "origins": [(run, origin(run), json.dumps(run.config, indent=2)) for run in runs],
+    }
+    html = _environment().get_template("report.html").render(page=page)
+    return Report(html=html.strip() + "\n", tables=_joined(parts))
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("anira.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _joined(parts: Sequence[TaskPart]) -> dict[str, pl.DataFrame]:
+    """Return each table with the rows of all tasks; a column that only some have is null for the others."""
+    names = parts[0].tables
+    return {name: pl.concat([part.tables[name] for part in parts], how="diagonal_relaxed") for name in names}

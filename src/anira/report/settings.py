@@ -1,0 +1,99 @@
+"""What runs were asked to do: flat settings, what sets runs apart, and what differs from the paper."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+HOUSEKEEPING: Final = frozenset(
+    {
+        "preset",
+        "seed",
+        "variant",
+        "max_length",
+        "accumulation",
+        "precision",
+        "compile",
+        "threads",
+        "log_every",
+        "eval_every",
+        "eval_count",
+        "final_count",
+        "checkpoint_every",
+    }
+)
+"""Keys of a run's configuration that do not change what is learned, or that the page shows elsewhere."""
+
+
+class Difference(NamedTuple):
+    """A setting that two configurations do not share."""
+
+    name: str
+    here: str
+    there: str
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings under dotted names.
+
+    >>> flatten({"steps": 10, "model": {"policy": {"name": "anira-o"}}})
+    {'steps': 10, 'model.policy.name': 'anira-o'}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def differences(config: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Difference]:
+    """Return the settings in which a run differs from a reference, housekeeping aside."""
+    here, there = flatten(config), flatten(reference)
+    names = [name for name in dict.fromkeys([*here, *there]) if name not in HOUSEKEEPING]
+    return [
+        Difference(name, show(here.get(name)), show(there.get(name)))
+        for name in names
+        if here.get(name) != there.get(name)
+    ]
+
+
+def show(value: Any) -> str:
+    """Write a setting for a reader.
+
+    >>> show(250000), show(1e-4), show(None), show([3, 4]), show(True)
+    ('250,000', '0.0001', '-', '3, 4', 'yes')
+    """
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(show, value))
+    return str(value)
+
+
+def experiment_names(variants: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name runs by their variant and, where several experiments share it, by the settings in which these differ.
+
+    Runs that differ in nothing but the seed are one experiment and get the same name.
+
+    >>> experiment_names(["anira-o", "anira-o", "fixed"], [{"gamma": 0.1}, {"gamma": 0.2}, {}])
+    ['anira-o, gamma 0.1', 'anira-o, gamma 0.2', 'fixed']
+    """
+    flat = [_telling(config) for config in settings]
+    names = []
+    for variant, own in zip(variants, flat, strict=True):
+        rivals = [other for name, other in zip(variants, flat, strict=True) if name == variant]
+        keys = [key for key in own if any(other.get(key) != own[key] for other in rivals)]
+        names.append(", ".join([variant, *(f"{key.rpartition('.')[2]} {show(own[key])}" for key in keys)]))
+    return names
+
+
+def _telling(config: Mapping[str, Any]) -> dict[str, Any]:
+    keep = {name: value for name, value in flatten(config).items() if name not in HOUSEKEEPING}
+    return {name: json.loads(json.dumps(value)) for name, value in keep.items()}

@@ -1,0 +1,113 @@
+"""What a report shows of one task: findings, figures, tables and tokens of its runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+from markupsafe import Markup
+
+from anira.report.about import KnobWords
+from anira.report.figures import accuracy_figure, depth_figure, dynamics_figure
+from anira.report.findings import Finding, finding
+from anira.report.runs import Run
+from anira.report.style import Style, css_of, knob_looks, styles
+from anira.report.summary import Row, probe_rows, rows_table, summary_rows
+from anira.report.tables import accuracy_table, depth_table, dynamics_table, gamma_table
+from anira.report.tokens import Card, Records, cards, cards_table
+
+
+class Panel(NamedTuple):
+    """A figure of one run."""
+
+    label: str
+    svg: Markup
+
+
+class KnobKey(NamedTuple):
+    """How the lines of a knob look in the figures of training."""
+
+    knob: int
+    colour: str
+    marker: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPart:
+    """The part of the page about one task, and by name the tables behind it."""
+
+    title: str
+    knob: KnobWords
+    max_depth: int
+    looks: Mapping[str, Style]
+    """By experiment: the legend."""
+    run_looks: Mapping[str, Style]
+    """By label of the run."""
+    findings: Sequence[Finding]
+    accuracy: Markup
+    depth: Markup
+    summary: Sequence[Row]
+    probes: Sequence[Row]
+    dynamics: Sequence[Panel]
+    knob_key: Sequence[KnobKey]
+    gamma_warmup: bool
+    """Whether a compute warm-up shaped what the figures of training show."""
+    cards: Sequence[Card]
+    tables: Mapping[str, pl.DataFrame]
+
+
+def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
+    """Compute and draw all there is to show of the runs of one task."""
+    looks = styles({run.experiment: run.config["variant"] for run in runs})
+    run_looks = {run.label: looks[run.experiment] for run in runs}
+    task, max_depth = runs[0].task, max(run.max_depth for run in runs)
+    tables = {
+        "accuracy_by_knob": accuracy_table(runs),
+        "depth_by_knob": depth_table(runs),
+        "dynamics": dynamics_table(runs),
+        "gamma": gamma_table(runs),
+    }
+    summary, probes = summary_rows(runs, knob=knob.name), probe_rows(runs)
+    records = [Records(label=run.label, max_depth=run.max_depth, evaluation=run.evaluation) for run in runs]
+    shown = cards(records, instances)
+    accuracy = accuracy_figure(tables["accuracy_by_knob"], run_looks, name=f"accuracy-{task}", knob=knob.axis)
+    depth = depth_figure(tables["depth_by_knob"], run_looks, name=f"depth-{task}", knob=knob.axis, max_depth=max_depth)
+    return TaskPart(
+        title=task.upper(),
+        knob=knob,
+        max_depth=max_depth,
+        looks=looks,
+        run_looks=run_looks,
+        findings=[finding([run for run in runs if run.experiment == name], knob=knob.name) for name in looks],
+        accuracy=Markup(accuracy),
+        depth=Markup(depth),
+        summary=summary,
+        probes=probes,
+        dynamics=_dynamics(runs, tables["dynamics"], tables["gamma"], knob),
+        knob_key=_knob_key(tables["dynamics"]),
+        gamma_warmup=any(run.config.get("gamma_warmup_steps") for run in runs),
+        cards=shown,
+        tables={
+            **tables,
+            "summary": rows_table(summary, runs),
+            "probes": rows_table(probes, runs),
+            "tokens": cards_table(shown, task),
+        },
+    )
+
+
+def _dynamics(runs: Sequence[Run], table: pl.DataFrame, gamma: pl.DataFrame, knob: KnobWords) -> list[Panel]:
+    """Draw the training of each run that was evaluated while it trained."""
+    panels = []
+    for i, run in enumerate(runs):
+        own, weight = table.filter(label=run.label), gamma.filter(label=run.label)
+        if len(own):
+            name = f"dynamics-{run.task}-{i}"
+            svg = dynamics_figure(own, weight, name=name, knob=knob.name, max_depth=run.max_depth)
+            panels.append(Panel(run.label, Markup(svg)))
+    return panels
+
+
+def _knob_key(dynamics: pl.DataFrame) -> list[KnobKey]:
+    looks = knob_looks(dynamics["knob"].unique().sort().to_list())
+    return [KnobKey(knob, css_of(look.colour), look.marker) for knob, look in looks.items()]
