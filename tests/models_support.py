@@ -22,6 +22,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "anira-o": {"name": "anira-o"},
     "fixed": {"name": "fixed"},
     "similarity": {"name": "similarity"},
+    "similarity-running": {"name": "similarity", "see": "running"},
     "gates": {"name": "gates"},
     "gates-running": {"name": "gates", "see": "running"},
 }

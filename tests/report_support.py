@@ -14,6 +14,7 @@ import polars as pl
 
 from anira.tasks import Rows, Task, task_class
 
+_GOLDEN = (5**0.5 - 1) / 2
 SMALL_TASKS: dict[str, dict[str, Any]] = {
     "mano": {"modulus": 5, "min_size": 1, "max_size": 4},
     "brevo": {"min_nodes": 3, "max_nodes": 6},
@@ -122,7 +123,7 @@ def _write_records(folder: Path, run: FakeRun, task: Task, *, complete: bool) ->
     more = {"decode": "parallel", "override": "", "records_version": 1, "complete": complete}
     _write_json(folder / "evaluation.json", {**facts, **more})
     for number, knob in enumerate(run.knobs):
-        rng = np.random.default_rng([run.seed, knob, len(run.variant)])
+        rng = np.random.default_rng([run.seed, knob, *run.variant.encode()])
         rows = task.rows(seed=0, stream="eval", start=0, count=run.count, knob=knob)
         tables = [_instance(run, task, rows, i, number, rng) for i in range(run.count)]
         instances = pl.DataFrame([row for row, _ in tables], schema_overrides=_INSTANCE_TYPES)
@@ -205,6 +206,8 @@ def _tokens(
         if position + 1 == wrong_at and predicted == target:
             predicted = ids[0]
         mean = _mean_depth(run, int(rows.knob[i])) if kind == "answer" else 1.5
+        # Spread evenly over answers, so that their mean depth is the planted one almost exactly.
+        level = (_GOLDEN * (i + position)) % 1 if kind == "answer" else rng.random()
         record = {
             "position": position,
             "input_id": token,
@@ -213,7 +216,7 @@ def _tokens(
             "target_kind": kind,
             "predicted_id": predicted,
             "correct": predicted == target if kind == "answer" else None,
-            **_depths(run, mean, rng),
+            **_depths(run, mean, level, rng),
             **{name: values[position] for name, values in probes.items()},
         }
         out.append(record)
@@ -231,12 +234,11 @@ def _aligned_probes(task: Task, rows: Rows, i: int) -> dict[str, list[float | No
     return out
 
 
-def _depths(run: FakeRun, mean: float, rng: np.random.Generator) -> dict[str, Any]:
+def _depths(run: FakeRun, mean: float, level: float, rng: np.random.Generator) -> dict[str, Any]:
     if run.policy["name"] == "fixed":
         nothing = {"expected_depth": None, "exit_probs": None, "margin": None}
         return {"exit_depth": run.max_depth, "executed": run.max_depth, **nothing}
-    # Two neighbouring depths around the planted mean, so that the mean is right without rounding noise.
-    depth = int(np.clip(int(mean) + (rng.random() < mean - int(mean)), 1, run.max_depth))
+    depth = int(np.clip(int(mean) + (level < mean - int(mean)), 1, run.max_depth))
     scores = -np.abs(np.arange(1, run.max_depth + 1) - depth) + 0.3 * rng.random(run.max_depth)
     probs = np.exp(2 * scores) / np.exp(2 * scores).sum()
     expected = float(probs @ np.arange(1, run.max_depth + 1))

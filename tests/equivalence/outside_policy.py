@@ -22,6 +22,8 @@ class SimilarityOptions:
     sharpness: float = 8.0
     """Slope of the sigmoid that stands in for the threshold in the gradient."""
     price: float = 0.01
+    see: Literal["all", "running"] = "all"
+    """Whether tokens that have halted can still be seen."""
 
 
 @dataclass
@@ -52,7 +54,8 @@ class Similarity(ComputePolicy):
         return SimilarityState(one.bool(), torch.zeros_like(ctx.positions), one, torch.zeros_like(one))
 
     def route(self, depth: int, h: Tensor, state: SimilarityState) -> Route:
-        return Route(state.alive, straight_through(state.alive.to(state.survival.dtype), state.survival))
+        weight = straight_through(state.alive.to(state.survival.dtype), state.survival)
+        return Route(state.alive, weight, state.alive if self.options.see == "running" else None)
 
     def update(self, depth: int, h: Tensor, candidate: Tensor, route: Route, state: SimilarityState) -> Tensor:
         after = passthrough(h, candidate, route)

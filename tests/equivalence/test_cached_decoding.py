@@ -34,6 +34,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fixed": {"policy": "fixed"},
     "unshared": {"policy": "fixed", "shared_core": False},
     "similarity": {"policy": "similarity"},
+    "similarity-running": {"policy": "similarity-running"},
     "gates": {"policy": "gates"},
     "gates-running": {"policy": "gates-running"},
 }
@@ -88,6 +89,12 @@ def test_rows_with_different_padding(variant: str, backbone: str) -> None:
     for i in range(4):
         row = case.valid & (torch.arange(4) == i)[:, None]
         assert_same(pick(whole, row), case.row(i).parallel())
+
+
+@known_bug("`see` of a policy that exits is not read when tokens are cached")
+@pytest.mark.parametrize("backbone", ["state", "kv-2"])
+def test_halted_tokens_may_become_invisible(backbone: str) -> None:
+    assert_all_ways_agree(case_of("similarity-running", backbone))
 
 
 RULES = [("mode", None), ("median", None), ("mean", None), ("quantile", 0.3), ("quantile", 0.9)]

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from tests.unit.analysis.records_support import Plan, write_run
 
 

@@ -51,7 +51,9 @@ def _identity(summary: Summary) -> str:
 def experiment(summary: Summary) -> str:
     """Name what was evaluated in a few words, as in `mano anira-o, select mode`."""
     labels = summary.labels
-    words = [f"{labels.task} {labels.variant}", f"select {labels.select}"]
+    words = [f"{labels.task} {labels.variant}"]
+    if labels.select:
+        words.append(f"select {labels.select}")
     if labels.threshold is not None:
         words.append(f"threshold {labels.threshold:g}")
     if labels.decode != "parallel":

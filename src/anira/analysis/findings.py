@@ -1,13 +1,14 @@
 """What the figures of an evaluation show, and what they do not, in sentences made from the figures."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from anira.analysis.allocation import Alignment
 from anira.analysis.claims import Claim, obstacle
 from anira.analysis.intervals import Estimate
 from anira.analysis.summary import Summary
 
-_MOVES = {1: "rises", -1: "falls"}
+_MOVES: Final = {1: "rises", -1: "falls"}
 
 
 def findings(summary: Summary) -> list[str]:
@@ -34,11 +35,12 @@ def _movement(row: Alignment, subject: str) -> str:
     slope = row.slope
     if slope.value is None:
         return f"{subject} has no direction against the knob: {slope.reason}"
+    if slope.low is None:
+        return f"{subject} cannot be judged against the knob: a slope of {slope.value:.3f}, but {slope.reason}"
     figures = f"{slope.text(3)} iterations for one more of the knob, Spearman {row.spearman.text()}"
     if slope.direction:
         return f"{subject} {_MOVES[slope.direction]} with the knob: {figures}"
-    why = "the interval reaches zero" if slope.low is not None else "there is no interval"
-    return f"{subject} neither clearly rises nor falls with the knob, {why}: {figures}"
+    return f"{subject} neither clearly rises nor falls with the knob, the interval reaches zero: {figures}"
 
 
 def _accuracy(summary: Summary) -> str:
@@ -59,10 +61,7 @@ def _controls(summary: Summary) -> Iterator[str]:
         if control.separable:
             yield f"{text}, the knob alone {_percent(control.by_knob)}, both together {_percent(control.by_both)}."
         else:
-            yield (
-                f"{text}, but position determines the knob here, so that what the knob does and what position does "
-                "are not separable at answers."
-            )
+            yield f"{text}; position determines the knob here, so that the effects of the two are not separable."
     unseen = sorted({row.knob for row in summary.accuracy if row.knob is not None and row.split != "seen"})
     if unseen:
         yield f"Not among the knobs of training: {', '.join(map(str, unseen))}; figures over all knobs include them."

@@ -54,14 +54,14 @@ def wilson(successes: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> tup
 
     With 8 right of 10 the interval is 0.49 to 0.943; with 10 of 10 it is 0.722 to 1, not a point.
     """
-    n = np.asarray(counts, dtype=np.float64)
+    right, n = np.asarray(successes, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.asarray(successes, dtype=np.float64) / n
+        share = right / n
         z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2 / n
         centre = (share + z2 / 2) / (1 + z2)
         half = np.sqrt(z2 * share * (1 - share) + z2**2 / 4) / (1 + z2)
-    # The ends reach 0 and 1 exactly where no or every instance is right; rounding may step over.
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+    # Where no or every instance is right, an end is exactly 0 or 1; rounding may miss it.
+    return np.where(share == 0, 0.0, centre - half), np.where(share == 1, 1.0, centre + half)
 
 
 def proportion(successes: int, count: int) -> Estimate:
@@ -84,7 +84,7 @@ def percentile(value: float, replicates: Floats, undefined: str) -> Estimate:
     if math.isnan(value):
         return Estimate(None, reason=undefined)
     kept = replicates[~np.isnan(replicates)]
-    lost = 1 - len(kept) / len(replicates)
+    lost = (len(replicates) - len(kept)) / len(replicates)
     if lost > LARGEST_UNDEFINED_SHARE:
         return Estimate(value, reason=f"too few instances, {lost:.0%} of the resamples leave it undefined")
     low, high = np.quantile(kept, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

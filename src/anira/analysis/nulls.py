@@ -16,6 +16,7 @@ from anira.analysis.intervals import LEVEL, Floats, Ints
 
 NULL_DRAWS: Final = 200
 """Shuffles behind a null: enough to see whether it covers zero; its ends are good to a tenth of its width."""
+_ERRORS = 4  # standard errors that a mean of zero may be off by chance
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,9 @@ class Null:
     mean: float
     low: float
     high: float
-
-    @property
-    def covers_zero(self) -> bool:
-        """Whether zero lies in the interval."""
-        return self.low <= 0 <= self.high
+    covers_zero: bool
+    """Whether zero lies in the interval or, where few instances make it lopsided, whether the mean is zero by the error
+    of the shuffling."""
 
     def text(self, digits: int = 2) -> str:
         """Write the mean and the interval with so many decimals."""
@@ -40,8 +39,9 @@ class Null:
         """Return the null that these shuffles show, or None where the statistic is undefined."""
         if np.isnan(values).any():
             return None
-        low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        return Null(float(values.mean()), float(low), float(high))
+        mean, error = float(values.mean()), float(values.std()) / np.sqrt(len(values))
+        low, high = map(float, np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+        return Null(mean, low, high, bool(low <= 0 <= high or abs(mean) <= _ERRORS * error))
 
 
 def nulls_cover_zero(nulls: list[Null | None]) -> bool:

@@ -43,7 +43,7 @@ def judge(evidence: Sequence[Evidence], *, claimed: Literal[1, -1] = 1) -> Verdi
     >>> judge([Evidence(0, up)])
     Verdict(word='inconclusive', reason='1 seed, and 3 are needed')
     """
-    silent = {item.seed: why for item in evidence if (why := item.obstacle or _undefined(item.estimate))}
+    silent = {item.seed: why for item in evidence if (why := _undefined(item.estimate) or item.obstacle)}
     seeds = {item.seed for item in evidence}
     if silent.keys() >= seeds:
         return Verdict("not testable", _each(silent) if silent else "there is no seed")

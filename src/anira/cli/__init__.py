@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "evaluate": ("anira.cli.evaluate", "run a checkpoint over a knob grid and write records"),
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
+    "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "bench": ("anira.cli.bench", "measure speed on this machine"),
     "demo": ("anira.cli.demo", "a tour in seconds: an instance of every task, and a first file of rows"),
 }

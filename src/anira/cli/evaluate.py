@@ -48,7 +48,7 @@ def run(argv: list[str]) -> None:
     from anira.models.exits import check_rule
     from anira.training.run import load_run
 
-    if options.select or options.threshold:
+    if options.select or options.threshold is not None:
         check_rule(options.select, options.threshold, default="mode")
     config, model, step = load_run(options.run, options.step)
     task = config.make_task()

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from anira.cli.parse import parse
+from anira.config import UserError
 
 SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
 
@@ -53,7 +54,9 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
     from anira.inference import Stepwise
 
     rows = task.read(options.question)
-    start = rows.answer_positions(0)[0]
+    start, *rest = rows.answer_positions(0)
+    if rest and rest[-1] - start > len(rest):
+        raise UserError("a question with several answers is not answered here: ask for one at a time")
     truth = rows.answer(0)
     session = Stepwise(model, select=options.select, threshold=options.threshold)
     token = torch.tensor([rows.ids(0)[:start]])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "Train a model; resume one that was stopped with --resume RUN."
 _MEASURED = 1000  # steps from which compiling has paid for itself at the sizes of the cpu presets
+_DERIVED = ("num_key_value_heads", "freeze")  # follow from other options of the model, which may be given here
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ def run(argv: list[str]) -> None:
     """Start or resume a run."""
     if not argv or argv[0] in ("-h", "--help"):
         print(_help())
-    elif argv[0] == "--resume" or argv[0].startswith("--resume="):
+    elif any(word.partition("=")[0] == "--resume" for word in argv):
         resumed = parse(ResumeOptions, argv, prog="anira train", description=SUMMARY)
         _resume(resumed.resume, list(resumed.tracker))
     elif argv[0].startswith("-"):
@@ -75,16 +76,19 @@ def _help() -> str:
 
 def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptions]:
     """Return the run and where it goes; the options of task, model and policy are nested: --task.modulus 7."""
+    import torch
+
     from anira.models.policies import policy_class
     from anira.training.config import TrainSettings
     from anira.training.presets import preset
 
-    base = preset(name).resolved()
+    chosen = preset(name)
+    base = chosen.resolved()
     task = base.make_task()
     policy = dict(base.model["policy"])
     policy_name = policy.pop("name")
     settings = TrainSettings(**{field.name: getattr(base, field.name) for field in dataclasses.fields(TrainSettings)})
-    model = _as_dataclass({key: value for key, value in base.model.items() if key != "policy"})
+    model = _model_options({**base.model, **{key: chosen.model.get(key) for key in _DERIVED}})
     flat = arg(name="")
     parts: list[Any] = [
         ("options", Annotated[TrainOptions, flat], TrainOptions()),
@@ -95,19 +99,25 @@ def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptio
     ]
     both = dataclasses.make_dataclass("Run", parts, frozen=True, kw_only=True)
     parsed: Any = parse(both, argv, prog=f"anira train {name}", description=SUMMARY)
+    # The number of threads is part of the run: sums depend on it in the last digit.
+    settings = dataclasses.replace(parsed.settings, threads=parsed.settings.threads or torch.get_num_threads())
     config = dataclasses.replace(
         base,
-        **{field.name: getattr(parsed.settings, field.name) for field in dataclasses.fields(TrainSettings)},
+        **{field.name: getattr(settings, field.name) for field in dataclasses.fields(TrainSettings)},
         task_config=to_dict(parsed.task),
         model={**to_dict(parsed.model), "policy": {"name": policy_name, **to_dict(parsed.policy)}},
-        compile=_compiles(parsed.options.compile, parsed.settings.steps),
+        compile=_compiles(parsed.options.compile, settings.steps),
     )
     return config.resolved(), parsed.options
 
 
-def _as_dataclass(values: dict[str, Any]) -> Any:
-    """Return a frozen dataclass instance with these values, so that each becomes an option of its own type."""
-    fields: list[Any] = [(key, type(value), value) for key, value in values.items()]
+def _model_options(values: dict[str, Any]) -> Any:
+    """Return a dataclass instance with these values, so that each becomes an option of the type it has in the model."""
+    from anira.models import AniraConfig
+
+    fields: list[Any] = [
+        (key, AniraConfig.__annotations__[key], value) for key, value in values.items() if key != "policy"
+    ]
     return dataclasses.make_dataclass("Model", fields, frozen=True, kw_only=True)()
 
 
@@ -139,13 +149,15 @@ def _resume(path: Path, trackers: list[str]) -> None:
 
 
 def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers: list[str]) -> None:
+    """Train; of several processes only the main one speaks."""
     from anira.cli.train_progress import TrainProgress
     from anira.training import train
     from anira.training.trackers import make_tracker
 
     path = folder.path
-    if not folder.main:  # one of several processes, and not the one that speaks
-        return train(config, path, resume=resume, report=lambda line: None, trackers=[])
+    if not folder.main:
+        train(config, path, resume=resume, report=lambda line: None, trackers=[])
+        return
     print(f"{config.preset}, seed {config.seed}, {config.steps} steps, in {path}", file=sys.stderr)
     if config.compile:
         print("compiling the first steps; this takes a minute or two", file=sys.stderr)
@@ -153,4 +165,3 @@ def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers
         made = [make_tracker(kind, path, config.preset) for kind in trackers]
         train(config, path, resume=resume, report=progress.line, trackers=made)
     print(path)
-    return None

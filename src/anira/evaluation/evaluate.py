@@ -62,7 +62,7 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Write the records of the knobs that are still missing; return one line of figures for every knob.
 
-    `progress` is told how many instances are done, after each batch.
+    `progress` is told how many instances are done, after each knob.
     """
     for knob in config.knobs:
         task.knob.check(knob)
@@ -151,12 +151,12 @@ def parse_knobs(text: str | None, task: Task) -> tuple[int, ...]:
         return task.knob.seen
     knobs: list[int] = []
     for part in text.split(","):
-        low, colon, high = part.partition(":")
-        if not low.strip().isdigit() or (colon and not high.strip().isdigit()):
+        ends = [end.strip() for end in part.split(":")]
+        if len(ends) > 2 or not all(end.isdecimal() for end in ends):
             raise UserError(f"knobs are written as 3:16 or 10,20,50, not {text!r}")
-        knobs += range(int(low), int(high) + 1) if colon else [int(low)]
-    for knob in knobs:
-        task.knob.check(knob)
+        for end in ends:
+            task.knob.check(int(end))
+        knobs += range(int(ends[0]), int(ends[-1]) + 1)
     if not knobs or len(set(knobs)) < len(knobs):
         raise UserError(f"knobs must be distinct, and at least one: {text!r}")
     return tuple(knobs)

@@ -4,6 +4,7 @@ An evaluation is a folder with two files a knob, each written under another name
 whole files only and the next call goes on where this one stopped.
 """
 
+import io
 import json
 import os
 from pathlib import Path
@@ -89,7 +90,7 @@ class RecordFolder:
             known = {key: value for key, value in json.loads(file.read_text()).items() if key != "complete"}
             if known != facts:
                 raise UserError(f"{self.path} holds another evaluation: remove it, or choose another --name")
-        _write_text(file, json.dumps({**facts, "complete": False}, indent=2) + "\n")
+        _write(file, _json({**facts, "complete": False}))
 
     def missing(self, knobs: list[int]) -> list[int]:
         """Return the knobs that are still to be done."""
@@ -98,10 +99,7 @@ class RecordFolder:
     def write(self, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> None:
         """Store one knob; the instances come last and mark it as done."""
         for kind, table in (("tokens", tokens), ("instances", instances)):
-            target = self._file(kind, knob)
-            partial = target.with_suffix(".part")
-            table.write_parquet(partial)
-            partial.replace(target)
+            _write(self._file(kind, knob), _parquet(table))
 
     def read(self, knob: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the instances and the tokens of one knob."""
@@ -110,13 +108,28 @@ class RecordFolder:
     def close(self) -> None:
         """Mark the evaluation as complete."""
         file = self.path / "evaluation.json"
-        _write_text(file, json.dumps({**json.loads(file.read_text()), "complete": True}, indent=2) + "\n")
+        _write(file, _json({**json.loads(file.read_text()), "complete": True}))
 
     def _file(self, kind: str, knob: int) -> Path:
         return self.path / f"{kind}-k{knob:03d}.parquet"
 
 
-def _write_text(path: Path, text: str) -> None:
+def _parquet(table: pl.DataFrame) -> bytes:
+    # By way of memory: written to a file, polars says of a full disk only that something went wrong.
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _json(facts: dict[str, Any]) -> bytes:
+    return (json.dumps(facts, indent=2) + "\n").encode()
+
+
+def _write(path: Path, content: bytes) -> None:
     partial = path.with_suffix(".part")
-    partial.write_text(text)
-    os.replace(partial, path)  # noqa: PTH105 (the atomic one)
+    try:
+        partial.write_bytes(content)
+        os.replace(partial, path)  # noqa: PTH105 (the atomic one)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise UserError(f"cannot write {path}: {error.strerror}") from error

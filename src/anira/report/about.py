@@ -1,6 +1,5 @@
 """What the runs of a report are: their settings, what sets them apart from the paper's, and what made them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,9 +20,9 @@ class KnobWords(NamedTuple):
 
 
 class Shrunk(NamedTuple):
-    """Runs that differ from the paper's in the same settings."""
+    """In what the runs of a task differ from the paper's."""
 
-    labels: str
+    task: str
     rows: Sequence[Difference]
 
 
@@ -38,6 +37,7 @@ def _settings(run: Run, knob: KnobWords) -> dict[str, str]:
     config, labels = run.config, run.summary.labels
     policy = config["model"].get("policy") or {}
     knobs = [row for row in run.summary.accuracy if row.knob is not None]
+    warmup = config.get("gamma_warmup_steps")
     threshold = "" if labels.threshold is None else f" {labels.threshold:g}"
     return {
         "task": run.task,
@@ -46,7 +46,7 @@ def _settings(run: Run, knob: KnobWords) -> dict[str, str]:
         "variant": config["variant"],
         "largest depth D": show(run.max_depth),
         "compute weight \u03b3": show(policy.get("gamma")),
-        "\u03b3 warmed up over": f"{config['gamma_warmup_steps']:,} steps" if config.get("gamma_warmup_steps") else "-",
+        "\u03b3 warmed up over": f"{warmup:,} steps" if warmup and "gamma" in policy else "-",
         "prior base b": show(policy.get("base")),
         "seed": str(config["seed"]),
         "steps": show(config["steps"]),
@@ -69,14 +69,36 @@ def span(knobs: Sequence[int]) -> str:
 
 
 def shrunk(runs: Sequence[Run], paper: Mapping[str, Mapping[str, Any]]) -> list[Shrunk]:
-    """Return what sets runs apart from the paper's runs of their task; those with the same differences together."""
-    tables: dict[str, tuple[list[str], list[Difference]]] = {}
-    for run in runs:
-        if run.name in paper:
-            found = differences(run.config, paper[run.name])
-            labels, _ = tables.setdefault(json.dumps([run.task, found]), ([], found))
-            labels.append(f"{run.task} {run.label}")
-    return [Shrunk(", ".join(labels), found) for labels, found in tables.values()]
+    """Return, for each task that the paper has, what sets its runs apart from the paper's."""
+    pairs = {
+        run.task: [(other.config, paper[other.name]) for other in _in_paper(runs, run.task, paper)] for run in runs
+    }
+    return [Shrunk(task, differences(found)) for task, found in pairs.items() if found]
+
+
+def _in_paper(runs: Sequence[Run], task: str, paper: Mapping[str, Mapping[str, Any]]) -> list[Run]:
+    return [run for run in runs if run.task == task and run.name in paper]
+
+
+_HEADLINES = ("model.max_depth", "model.hidden_size", "steps", "batch_size")
+
+
+def in_a_line(runs: Sequence[Run], knob: KnobWords, paper: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say what the runs of a task were asked, and the main ways in which that is not what the paper asked."""
+    first, against = runs[0], shrunk(runs, paper)
+    knobs = [row.knob for row in first.summary.accuracy if row.knob is not None]
+    seeds = sorted({int(run.config["seed"]) for run in runs})
+    facts = [
+        f"{first.task.upper()} with {knob.name} = {span(knobs)}",
+        f"largest depth D = {span(sorted({run.max_depth for run in runs}))}",
+        f"{' or '.join(dict.fromkeys(show(run.config['steps']) for run in runs))} steps",
+        f"seed{'s' * (len(seeds) > 1)} {span(seeds)}",
+    ]
+    rows = [row for table in against for row in table.rows]
+    main = [row for row in rows if row.name in _HEADLINES or row.name.startswith("task_config.")]
+    changes = [f"{row.name.rpartition('.')[2].replace('_', ' ')} {row.here} ({row.there})" for row in main]
+    shrinking = f" Here, and in brackets in the paper: {', '.join(changes)}." if changes else ""
+    return f"{', '.join(facts)}.{shrinking}"
 
 
 def commands(runs: Sequence[Run]) -> list[str]:

@@ -1,7 +1,7 @@
 """The sentences at the top of a report: what each experiment shows about depth and difficulty, from its figures."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anira.analysis import Estimate, Summary, judge_claims
 from anira.report.runs import Run
@@ -16,8 +16,23 @@ class Finding:
     caveats: tuple[str, ...]
 
 
-def finding(runs: Sequence[Run], *, knob: str) -> Finding:
-    """Say what the runs of one experiment, which differ in nothing but the seed, show."""
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What each experiment of a task shows, and the caveats that hold for all of them."""
+
+    each: tuple[Finding, ...]
+    caveats: tuple[str, ...]
+
+
+def findings(experiments: Sequence[Sequence[Run]], *, knob: str) -> Findings:
+    """Say what each experiment shows; its runs differ in nothing but the seed."""
+    each = [_finding(runs, knob) for runs in experiments]
+    common = [line for line in each[0].caveats if all(line in one.caveats for one in each)] if len(each) > 1 else []
+    own = [replace(one, caveats=tuple(line for line in one.caveats if line not in common)) for one in each]
+    return Findings(each=tuple(own), caveats=tuple(common))
+
+
+def _finding(runs: Sequence[Run], knob: str) -> Finding:
     summaries = [run.summary for run in runs]
     sentence = _one(summaries[0], knob) if len(runs) == 1 else _several(summaries, knob)
     return Finding(experiment=runs[0].experiment, sentence=sentence, caveats=tuple(_caveats(summaries, knob)))
@@ -29,7 +44,7 @@ def _one(summary: Summary, knob: str) -> str:
 
 def _movement(slope: Estimate, knob: str) -> str:
     if slope.value is None:
-        return f"answer depth does not move with {knob}, {slope.reason}"
+        return f"answer depth does not move with {knob}: {slope.reason}"
     if slope.low is None:
         return f"mean answer depth changes by {slope.text()} iterations per unit of {knob}"
     if not slope.direction:

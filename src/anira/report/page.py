@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from anira.report.about import KnobWords, commands, origin, settings_rows, shrunk
+from anira.report.about import KnobWords, commands, in_a_line, origin, settings_rows, shrunk
 from anira.report.runs import Run
 from anira.report.task import TaskPart, task_part
 
@@ -34,17 +34,16 @@ def build(
     what tasks call their knob, by task, and `paper` the configuration of the paper's run that a run is to be compared
     with, by the run's name.
     """
-    words = knobs or {}
-    tasks = dict.fromkeys(run.task for run in runs)
-    parts = [
-        task_part([run for run in runs if run.task == task], words.get(task, KnobWords()), instances) for task in tasks
-    ]
+    words, reference = knobs or {}, paper or {}
+    tasks = {run.task: [other for other in runs if other.task == run.task] for run in runs}
+    parts = [task_part(own, words.get(task, KnobWords()), instances) for task, own in tasks.items()]
     page = {
         "title": f"Does depth follow difficulty? {', '.join(part.title for part in parts)}",
         "tasks": parts,
         "runs": runs,
         "settings": settings_rows(runs, words),
-        "shrunk": shrunk(runs, paper or {}),
+        "shrunk": shrunk(runs, reference),
+        "lines": [in_a_line(own, words.get(task, KnobWords()), reference) for task, own in tasks.items()],
         "commands": commands(runs),
         "origins": [(run, origin(run), json.dumps(run.config, indent=2)) for run in runs],
     }

@@ -44,6 +44,12 @@ class Run:
         return int(self.config["model"]["max_depth"])
 
     @property
+    def adaptive(self) -> bool:
+        """Whether tokens differ in depth."""
+        # The position control is undefined exactly where all tokens have the same depth.
+        return any(control.by_position is not None for control in self.summary.position)
+
+    @property
     def name(self) -> str:
         """The last parts of the path, which tell runs apart: <preset>/<hash8>-s<seed>."""
         return f"{self.folder.resolve().parent.name}/{self.folder.resolve().name}"

@@ -25,7 +25,7 @@ HOUSEKEEPING: Final = frozenset(
 
 
 class Difference(NamedTuple):
-    """A setting that two configurations do not share."""
+    """A setting in which runs are not what they are compared with."""
 
     name: str
     here: str
@@ -47,14 +47,25 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def differences(config: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Difference]:
-    """Return the settings in which a run differs from a reference, housekeeping aside."""
-    here, there = flatten(config), flatten(reference)
-    names = [name for name in dict.fromkeys([*here, *there]) if name not in HOUSEKEEPING]
+def differences(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> list[Difference]:
+    """Return the settings in which some run differs from its reference, housekeeping aside.
+
+    Where runs differ among themselves, their values stand side by side. A setting that one side does not state is not
+    compared.
+
+    >>> differences([({"steps": 10, "gamma": 0.1}, {"steps": 20, "gamma": 0.1}), ({"steps": 15}, {"steps": 20})])
+    [Difference(name='steps', here='10 / 15', there='20')]
+    """
+    values: dict[str, list[tuple[str, str]]] = {}
+    for config, reference in pairs:
+        here, there = flatten(config), flatten(reference)
+        for name in here.keys() & there.keys() - HOUSEKEEPING:
+            values.setdefault(name, []).append((show(here[name]), show(there[name])))
+    order = dict.fromkeys(name for config, _ in pairs for name in flatten(config))
     return [
-        Difference(name, show(here.get(name)), show(there.get(name)))
-        for name in names
-        if here.get(name) != there.get(name)
+        Difference(name, *(" / ".join(dict.fromkeys(side)) for side in zip(*values[name], strict=True)))
+        for name in order
+        if any(here != there for here, there in values.get(name, []))
     ]
 
 

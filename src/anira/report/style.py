@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-INK, SOFT, FAINT, SEEN = "#010101", "#010102", "#010103", "#010104"
-_NAMED: Final = {INK: "var(--ink)", SOFT: "var(--soft)", FAINT: "var(--faint)", SEEN: "var(--seen)"}
+INK, SOFT, FAINT, SEEN, PAPER = "#010101", "#010102", "#010103", "#010104", "#010105"
+_NAMED: Final = {INK: "ink", SOFT: "soft", FAINT: "faint", SEEN: "seen", PAPER: "paper"}
 _STAND_IN: Final = re.compile(r"#01(01|02|03)([0-9a-f]{2})\b")
 
 
@@ -100,7 +100,7 @@ def css_of(svg: str) -> str:
 def _meaning(found: re.Match[str]) -> str:
     kind, number = found[1], int(found[2], 16)
     if kind == "01":
-        return _NAMED[found[0]]
+        return f"var(--{_NAMED[found[0]]})"
     if kind == "02":
         return f"var(--series-{number})"
     return f"color-mix(in oklab, var(--knob-high) {number}%, var(--knob-low))"

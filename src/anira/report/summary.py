@@ -35,7 +35,8 @@ class Cell:
         return f"{self._number(self.value)} [{ends[0]}, {ends[1]}]"
 
     def _number(self, value: float) -> str:
-        return f"{100 * value:.0f}%" if self.percent else f"{value:.{self.digits}f}"
+        text = f"{100 * value:.0f}%" if self.percent else f"{value:.{self.digits}f}"
+        return text.removeprefix("-") if not text.strip("-0.%") else text  # no minus sign before zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +49,12 @@ class Row:
 
 def summary_rows(runs: Sequence[Run], *, knob: str) -> list[Row]:
     """Return the figures over all knobs of the runs of one task."""
+    figures = dict(_FIGURES)
+    if all(run.summary.accuracy[-1].lenient == run.summary.accuracy[-1].exact for run in runs):
+        del figures[_LENIENT]  # the task has one rule only, or it makes no difference
     return [
         Row(name=name.format(knob=knob), cells=tuple(cell(run.summary) for run in runs))
-        for name, cell in _FIGURES.items()
+        for name, cell in figures.items()
     ]
 
 
@@ -58,10 +62,12 @@ def probe_rows(runs: Sequence[Run]) -> list[Row]:
     """Return the rank correlation of exit depth with each probe within instances."""
     found = [{row.probe: row.within for row in run.summary.probes if row.measure == "exit_depth"} for run in runs]
     names = dict.fromkeys(name for correlations in found for name in correlations)
-    none = Estimate(None, reason="-")
-    return [
-        Row(name=name.replace("_", " "), cells=tuple(_estimate(one.get(name, none)) for one in found)) for name in names
-    ]
+    none = Estimate(None)
+    return [Row(name=_words(name), cells=tuple(_estimate(one.get(name, none)) for one in found)) for name in names]
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def rows_table(rows: Sequence[Row], runs: Sequence[Run]) -> pl.DataFrame:
@@ -116,10 +122,11 @@ def _separable(summary: Summary) -> Cell:
     return Cell(note="yes" if control.separable else "no: position determines it")
 
 
+_LENIENT = "accuracy, lenient rule"
 _FIGURES: dict[str, Callable[[Summary], Cell]] = {
     "instances": lambda one: Cell(value=one.instances, digits=0),
     "accuracy": lambda one: _estimate(one.accuracy[-1].exact),
-    "accuracy, lenient rule": lambda one: _estimate(one.accuracy[-1].lenient),
+    _LENIENT: lambda one: _estimate(one.accuracy[-1].lenient),
     "majority answer": lambda one: Cell(value=one.accuracy[-1].majority),
     "mean depth of answer tokens": lambda one: _estimate(one.depth[-1].answer),
     "mean depth of prompt tokens": lambda one: _estimate(one.depth[-1].prompt),

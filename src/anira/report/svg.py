@@ -68,7 +68,7 @@ def _inline(svg: str, description: str) -> str:
     body = re.sub(r"<svg\b[^>]*>", "", body, count=1)
     body = re.sub(r"<style\b.*?</style>", "", body, flags=re.DOTALL)
     body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
-    body = re.sub(r'<g id="[^"]*">', "<g>", body)  # figure_1, axes_1: every figure has the same
+    body = re.sub(r'<g id="[^"]*"', "<g", body).replace("<g/>", "")  # figure_1, axes_1: every figure has the same
     body = re.sub(r"font-family: [^;\"]*;? ?", "", body)
     body = re.sub(r"\s*\n\s*", "\n", body).replace("xlink:href", "href")
     return f'<svg {box} role="img" aria-label="{escape(description)}">{body}'.strip()

@@ -1,6 +1,6 @@
 """The tables behind the figures: what the page draws, and what `--csv` writes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def _interval(name: str, estimate: Estimate) -> dict[str, float | None]:
     return {f"{head}depth": estimate.value, f"{head}low": estimate.low, f"{head}high": estimate.high}
 
 
-def write_csv(folder: Path, tables: dict[str, pl.DataFrame]) -> None:
+def write_csv(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
     """Write each table as NAME.csv; lists become words with spaces between."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from anira.report.about import KnobWords
 from anira.report.figures import accuracy_figure, depth_figure, dynamics_figure
-from anira.report.findings import Finding, finding
+from anira.report.findings import Findings, findings
 from anira.report.runs import Run
 from anira.report.style import Style, css_of, knob_looks, styles
 from anira.report.summary import Row, probe_rows, rows_table, summary_rows
@@ -43,7 +43,7 @@ class TaskPart:
     """By experiment: the legend."""
     run_looks: Mapping[str, Style]
     """By label of the run."""
-    findings: Sequence[Finding]
+    findings: Findings
     accuracy: Markup
     depth: Markup
     summary: Sequence[Row]
@@ -68,8 +68,7 @@ def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
         "gamma": gamma_table(runs),
     }
     summary, probes = summary_rows(runs, knob=knob.name), probe_rows(runs)
-    records = [Records(label=run.label, max_depth=run.max_depth, evaluation=run.evaluation) for run in runs]
-    shown = cards(records, instances)
+    shown = cards(_records(runs), instances)
     accuracy = accuracy_figure(tables["accuracy_by_knob"], run_looks, name=f"accuracy-{task}", knob=knob.axis)
     depth = depth_figure(tables["depth_by_knob"], run_looks, name=f"depth-{task}", knob=knob.axis, max_depth=max_depth)
     return TaskPart(
@@ -78,7 +77,7 @@ def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
         max_depth=max_depth,
         looks=looks,
         run_looks=run_looks,
-        findings=[finding([run for run in runs if run.experiment == name], knob=knob.name) for name in looks],
+        findings=findings([[run for run in runs if run.experiment == name] for name in looks], knob=knob.name),
         accuracy=Markup(accuracy),
         depth=Markup(depth),
         summary=summary,
@@ -94,6 +93,14 @@ def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
             "tokens": cards_table(shown, task),
         },
     )
+
+
+def _records(runs: Sequence[Run]) -> list[Records]:
+    """Return the records to show tokens of: one run an experiment, and none whose depth never varies, if others do."""
+    first = {run.experiment: run for run in reversed(runs)}
+    chosen = [run for run in runs if run is first[run.experiment]]
+    varied = [run for run in chosen if run.adaptive]
+    return [Records(label=run.label, max_depth=run.max_depth, evaluation=run.evaluation) for run in varied or chosen]
 
 
 def _dynamics(runs: Sequence[Run], table: pl.DataFrame, gamma: pl.DataFrame, knob: KnobWords) -> list[Panel]:

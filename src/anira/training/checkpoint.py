@@ -9,12 +9,15 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from transformers.utils import logging
 
 from anira.config import UserError
 from anira.models import AniraForCausalLM
@@ -32,16 +35,21 @@ def save_checkpoint(
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)
-        model.save_pretrained(partial)
+        with without_bars():
+            model.save_pretrained(partial)
         save_tokenizer(partial, vocab)
         save_file(_optimizer_tensors(model, optimizer), partial / "optimizer.safetensors")
         (partial / "loop.json").write_text(json.dumps(loop, indent=2) + "\n")
         _write_manifest(partial)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)  # noqa: PTH105 (the atomic one)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
+    except Exception as error:
+        # safetensors and tokenizers are not written in Python, and a full disk is an error of their own there.
+        if isinstance(error, OSError) or "(os error" in str(error):
+            raise UserError(f"cannot write {folder}: {error}") from error
         raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def load_checkpoint(
@@ -67,16 +75,29 @@ def check_checkpoint(folder: Path) -> None:
     """Raise a UserError with the reason if a checkpoint is not whole."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError) as error:
+        expected = {name: (facts["bytes"], facts["sha256"]) for name, facts in manifest.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{folder} is not a checkpoint: {MANIFEST} cannot be read ({error})") from error
-    for name, expected in manifest.items():
+    for name, (size, sha256) in expected.items():
         file = folder / name
         if not file.is_file():
             raise UserError(f"{folder} is damaged: {name} is missing")
-        if file.stat().st_size != expected["bytes"]:
-            raise UserError(f"{folder} is damaged: {name} has {file.stat().st_size} bytes, not {expected['bytes']}")
-        if _sha256(file) != expected["sha256"]:
+        if file.stat().st_size != size:
+            raise UserError(f"{folder} is damaged: {name} has {file.stat().st_size} bytes, not {size}")
+        if _sha256(file) != sha256:
             raise UserError(f"{folder} is damaged: the content of {name} has changed")
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Let transformers read and write without progress bars of its own: only the command line speaks."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def latest_checkpoint(run: Path) -> Path | None:

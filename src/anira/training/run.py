@@ -17,7 +17,7 @@ from accelerate.utils import parse_flag_from_env
 
 from anira.config import UserError, config_hash, from_dict, to_dict
 from anira.models import AniraForCausalLM
-from anira.training.checkpoint import check_checkpoint, latest_checkpoint, step_of
+from anira.training.checkpoint import check_checkpoint, latest_checkpoint, step_of, without_bars
 from anira.training.config import TrainConfig
 from anira.training.trackers import Tracker
 
@@ -35,8 +35,12 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.main = process().is_main_process
         self._lock: int | None = None
+
+    @property
+    def main(self) -> bool:
+        """Whether this is the run's main process."""
+        return bool(process().is_main_process)
 
     @staticmethod
     def for_config(root: Path, config: TrainConfig) -> "RunFolder":
@@ -143,7 +147,8 @@ def load_run(path: Path, step: int | None) -> tuple[TrainConfig, AniraForCausalL
         kept = sorted(step_of(found) for found in (path / "checkpoints").glob("step-*"))
         raise UserError(f"{path} has no checkpoint{'' if step is None else f' of step {step}'}; kept: {kept or 'none'}")
     check_checkpoint(checkpoint)
-    model: AniraForCausalLM = AniraForCausalLM.from_pretrained(checkpoint)
+    with without_bars():
+        model: AniraForCausalLM = AniraForCausalLM.from_pretrained(checkpoint)
     return config, model.eval(), step_of(checkpoint)
 
 

@@ -2,11 +2,11 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.allocation import alignment, depth_by_knob
 from anira.analysis.instances import instance_table
 from anira.analysis.records import load_evaluation
-from tests.unit.analysis.records_support import Plan, write_evaluation
 
 
 def table_of(folder, plan):

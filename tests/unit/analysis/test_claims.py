@@ -1,9 +1,9 @@
 import json
 
 import pytest
+from tests.unit.analysis.records_support import Plan, write_run
 
 from anira.analysis import judge_claims, summarize
-from tests.unit.analysis.records_support import Plan, write_run
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 import numpy as np
 import polars as pl
 import pytest
+from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.cost import cost_by_knob
 from anira.analysis.instances import instance_table
 from anira.analysis.records import load_evaluation
-from tests.unit.analysis.records_support import Plan, write_evaluation
 
 
 def costs(folder, plan):

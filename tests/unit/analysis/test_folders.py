@@ -1,10 +1,10 @@
 import json
 
 import pytest
+from tests.unit.analysis.records_support import Plan, write_run
 
 from anira.analysis.folders import choose_evaluation, find_evaluations, run_config
 from anira.config import UserError
-from tests.unit.analysis.records_support import Plan, write_run
 
 
 def add(run, name, *, step, complete=True, override=""):

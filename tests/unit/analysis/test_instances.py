@@ -1,11 +1,11 @@
 import numpy as np
 import polars as pl
 import pytest
+from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.instances import instance_means, instance_table, knob_index
 from anira.analysis.records import load_evaluation
 from anira.config import UserError
-from tests.unit.analysis.records_support import Plan, write_evaluation
 
 PLAN = Plan(knobs=(2, 5), n=15, answers=4, virtual=1)
 

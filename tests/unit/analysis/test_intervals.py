@@ -50,7 +50,7 @@ def test_text_never_shows_a_number_that_is_not_there():
 
 def test_percentile_holds_the_middle_of_the_replicates():
     estimate = percentile(50.0, np.arange(101.0), "never")
-    assert (estimate.value, estimate.low, estimate.high) == (50.0, 2.5, 97.5)
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((50.0, 2.5, 97.5))
 
 
 def test_few_undefined_replicates_are_left_out_many_take_the_interval_away():

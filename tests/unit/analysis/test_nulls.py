@@ -43,11 +43,21 @@ def test_orders_within_are_uniform():
 
 
 def test_one_null_off_zero_is_enough():
-    good, bad = Null(0.0, -0.1, 0.1), Null(0.2, 0.1, 0.3)
+    rng = np.random.default_rng(0)
+    good, bad = Null.of(rng.normal(size=200)), Null.of(rng.normal(loc=3, size=200))
     assert nulls_cover_zero([good, None, good])
     assert not nulls_cover_zero([good, bad])
     assert nulls_cover_zero([])
 
 
+def test_a_lopsided_null_with_mean_zero_covers_it():
+    lopsided = np.full(200, -0.1)
+    lopsided[:2] = 9.9
+    null = Null.of(lopsided)
+    assert null.high < 0
+    assert null.covers_zero
+    assert not Null.of(lopsided - 5).covers_zero
+
+
 def test_text():
-    assert Null(-0.001, -0.1, 0.1).text() == "0.00 [-0.10, 0.10]"
+    assert Null(-0.001, -0.1, 0.1, covers_zero=True).text() == "0.00 [-0.10, 0.10]"

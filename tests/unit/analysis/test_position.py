@@ -1,10 +1,10 @@
 import numpy as np
 import polars as pl
 import pytest
+from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.position import position_control
 from anira.analysis.records import Evaluation, load_evaluation
-from tests.unit.analysis.records_support import Plan, write_evaluation
 
 
 def control(position, knob, depth, kind="answer"):

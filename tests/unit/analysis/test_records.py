@@ -1,9 +1,9 @@
 import polars as pl
 import pytest
+from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.records import RECORDS_VERSION, load_evaluation
 from anira.config import UserError
-from tests.unit.analysis.records_support import Plan, write_evaluation
 
 PLAN = Plan(knobs=(1, 2, 3), n=20)
 

@@ -2,9 +2,9 @@ import json
 
 import polars as pl
 import pytest
+from tests.unit.analysis.records_support import Plan, write_evaluation, write_run
 
 from anira.analysis import findings, summarize, tables, title
-from tests.unit.analysis.records_support import Plan, write_evaluation, write_run
 
 
 def summary_of(folder, plan=None, **asked):
@@ -88,11 +88,12 @@ class TestFindings:
             (Plan(slope=0.6, n=50), "Answer depth rises with the knob: "),
             (Plan(slope=-0.4, n=50, max_depth=9), "Answer depth falls with the knob: "),
             (Plan(slope=0, n=50, draw=1), "neither clearly rises nor falls with the knob, the interval reaches zero"),
+            (Plan(slope=0.6, n=50, accuracy=0.015, draw=3), "Among correct answers only, it cannot be judged"),
             (Plan(max_depth=1, n=20), "has no direction against the knob: the depth is constant"),
             (Plan(slope=0.6, n=50, accuracy=0.2), "says nothing about alignment: accuracy is not above the majority"),
             (Plan(slope=0.6, n=50, accuracy=0.2), "at knob 1, 2, 3, 4 it is not above that"),
             (Plan(slope=0.6, n=50), "at every knob it is above that"),
-            (Plan(slope=0.6, n=50), "are not separable at answers"),
+            (Plan(slope=0.6, n=50), "the effects of the two are not separable"),
             (Plan(slope=0.6, n=50, answers=4), "both together"),
             (Plan(slope=0.6, n=50, seen=(1, 2)), "Not among the knobs of training: 3, 4"),
             (Plan(probe_effect=0.6, n=50), "follows these probes (mean Spearman): stack_depth +0."),
@@ -115,4 +116,4 @@ def test_half_a_million_tokens(tmp_path):
     plan = Plan(knobs=tuple(range(3, 17)), n=1500, max_depth=14, slope=0.1, probe_effect=0.3)
     summary = summarize(write_evaluation(tmp_path / "e", plan))
     assert summary.cost[-1].tokens > 500_000
-    assert summary.aligned().slope.low < 0.1 < summary.aligned().slope.high
+    assert summary.aligned().slope.direction == 1

@@ -51,6 +51,10 @@ def test_one_seed_looked_at_three_times_is_one_seed():
     assert judge([Evidence(0, UP)] * 3).reason == "1 seed, and 3 are needed"
 
 
+def test_what_is_undefined_anyway_is_not_blamed_on_accuracy():
+    assert judge([Evidence(0, CONSTANT, "accuracy is not above the baseline")]).reason == "the depth is constant"
+
+
 def test_reasons_name_the_seeds_where_they_differ():
     both = judge([Evidence(0, CONSTANT), Evidence(5, UP, "no")])
     assert both.reason == "seed 0: the depth is constant; seed 5: no"

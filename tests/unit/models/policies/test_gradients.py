@@ -36,6 +36,9 @@ class Unrolled:
     weights: list[Tensor]
     state: object
 
+    def activity(self) -> Tensor:
+        return torch.stack(self.weights, dim=-1).detach()
+
     def benefits(self) -> Tensor:
         """Return g(d), d = 1 .. D, from the gradients that the states have received."""
         triples = zip(self.states[1:], self.candidates, self.states[:-1], strict=True)
@@ -86,6 +89,7 @@ def test_early_decider(temperature: float) -> None:
 
     gumbel = -torch.log(-torch.log(noise.double()))
     y = torch.softmax((logits - logits.mean(-1, keepdim=True) + gumbel) / temperature, dim=-1).detach()
+    assert torch.equal(run.activity().sum(-1).long(), y.argmax(-1) + 1)
     stopping = run.benefits().detach().cumsum(-1)  # estimated change of the loss by stopping at k
     expected = y / temperature * (stopping - (y * stopping).sum(-1, keepdim=True))
     assert expected.abs().max() > 1e-2
@@ -96,10 +100,12 @@ def test_halting_decider() -> None:
     logits = (2 * normal(TOKENS, DEPTH - 1, seed=6)).requires_grad_()
     policy = new_policy("anira-o")
     policy.decider = GivenLogits(*logits.split(1, dim=-1))
-    run = unroll(policy, torch.rand(TOKENS, 1, generator=torch.Generator().manual_seed(7)))
+    noise = torch.rand(TOKENS, 1, generator=torch.Generator().manual_seed(7))
+    run = unroll(policy, noise)
     some_loss(run.states[-1]).backward()
 
     alive = torch.cat([torch.zeros(TOKENS, 1), exits.log_survival(logits.detach())], dim=-1).exp()  # r(d - 1)
+    assert torch.equal(run.activity(), (alive > noise).double())
     later = (run.benefits().detach() * alive).flip(-1).cumsum(-1).flip(-1)[:, 1:]  # the sum over d > k
     expected = -logits.sigmoid().detach() * later
     assert expected.abs().max() > 1e-2
@@ -128,7 +134,7 @@ def test_a_detached_decider_leaves_the_states_gradient_alone(name: str, width: i
 @pytest.mark.parametrize(("name", "width"), [("anira-e", DEPTH), ("anira-o", 1)])
 def test_activity_is_zero_or_one_and_never_returns(name: str, width: int) -> None:
     run = unroll(new_policy(name), torch.rand(TOKENS, width, generator=torch.Generator().manual_seed(9)))
-    activity = torch.stack(run.weights, dim=-1)
+    activity = run.activity()
     assert set(activity.flatten().tolist()) == {0.0, 1.0}
     assert (activity[:, 0] == 1).all()
     assert (activity.diff(dim=-1) <= 0).all()

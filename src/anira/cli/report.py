@@ -1,0 +1,105 @@
+"""`anira report RUN ...`: one self-contained page that shows whether depth follows difficulty."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from anira.cli.parse import parse
+from anira.config import UserError, to_dict
+from anira.tasks import task_class
+
+if TYPE_CHECKING:
+    from anira.report import KnobWords, Run
+
+SUMMARY = (
+    "Write one HTML page about some runs: accuracy and depth by knob with intervals, how they came about in training, "
+    "nulls, controls and cost, and tokens shaded by their depth. It needs no network and no other file."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """Which runs, and where the page goes."""
+
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN ...")] = ()
+    """Run folders; several variants, tasks or seeds may stand on one page."""
+    out: Annotated[Path, arg(metavar="FILE")] = Path("report.html")
+    """The page; replaced if it exists."""
+    csv: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: none)")] = None
+    """Write the table behind every figure into this folder."""
+    evaluation: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: the final one)")] = None
+    """Which evaluation of the runs."""
+    instances: Annotated[int, arg(metavar="N")] = 6
+    """Instances of each task to show token by token."""
+
+
+def run(argv: list[str]) -> None:
+    """Make the page, and the tables if asked."""
+    options = parse(ReportOptions, argv, prog="anira report", description=SUMMARY)
+    _check(options)
+    from anira.report import build, load_runs, write_csv
+
+    runs = load_runs(options.runs, options.evaluation)
+    report = build(runs, instances=options.instances, knobs=_knobs(runs), paper=_paper(runs))
+    if options.csv is not None:
+        write_csv(options.csv, report.tables)
+    _replace(options.out, report.html)
+    print(f"wrote a report of {len(runs)} runs ({len(report.html.encode()):,} bytes)", file=sys.stderr)
+    print(options.out)
+
+
+def _check(options: ReportOptions) -> None:
+    """Find what is wrong before any work starts."""
+    out = options.out
+    if not options.runs:
+        raise UserError("name at least one run folder: anira report RUN ...")
+    if out.suffix != ".html":
+        raise UserError(f"--out must end in .html, not {out.name!r}")
+    if out.is_dir() or not out.parent.is_dir():
+        raise UserError(f"{out} is a folder" if out.is_dir() else f"the folder of --out does not exist: {out.parent}")
+    if options.csv is not None and options.csv.exists() and not options.csv.is_dir():
+        raise UserError(f"--csv must name a folder, and {options.csv} is a file")
+    if options.instances < 0:
+        raise UserError(f"--instances must not be negative, not {options.instances}")
+
+
+def _knobs(runs: Sequence["Run"]) -> dict[str, "KnobWords"]:
+    """Return what the tasks call their knobs; a task whose plugin was not imported has no words for it."""
+    from anira.report import KnobWords
+
+    found = {}
+    for task in {run.task for run in runs}:
+        try:
+            knob = task_class(task)(None).knob
+        except UserError:
+            continue
+        found[task] = KnobWords(knob.name, knob.meaning)
+    return found
+
+
+def _paper(runs: Sequence["Run"]) -> dict[str, dict[str, Any]]:
+    """Return the paper's configuration of each run's task and variant, where the paper has one."""
+    from anira.training.presets import preset
+
+    found = {}
+    for one in runs:
+        try:
+            found[one.name] = to_dict(preset(f"{one.task}-{one.config['variant']}-paper").resolved())
+        except UserError:
+            continue
+    return found
+
+
+def _replace(out: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,157 @@
+"""A run that is stopped at any moment and resumed ends where an uninterrupted one does, to the last bit."""
+
+import json
+import shutil
+import signal
+from random import Random
+
+import pytest
+from tests.training_support import Child, assert_same_run, begin, metrics, resume, tiny_config
+
+from anira.training.checkpoint import latest_checkpoint
+
+CONFIG = tiny_config(steps=9)
+LONG = tiny_config(steps=60, log_every=1, eval_every=7, checkpoint_every=3)
+
+# Dies right before the file operation with this number. Counted are those of Python in the run's folder, which are all
+# but the writing of the tensors themselves.
+DIE_AT_FILE_OPERATION = """
+import os, signal, sys
+left = {count}
+def note(event, words):
+    global left
+    if event in ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate") or (
+        event == "open" and {path!r} in str(words[0])
+    ):
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(note)
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return resume(begin(tmp_path_factory.mktemp("whole"), CONFIG))
+
+
+def start(tmp_path, path, first=""):
+    return Child(tmp_path / "child", "train", "--resume", path, first=first)
+
+
+def last_step(path):
+    text = (path / "metrics.jsonl").read_text() if (path / "metrics.jsonl").exists() else ""
+    lines = text[: text.rfind("\n") + 1].splitlines()
+    return json.loads(lines[-1])["step"] if lines else 0
+
+
+def test_a_run_killed_at_random_moments(tmp_path):
+    path, draw = begin(tmp_path / "killed", LONG), Random(0)
+    for step in sorted(draw.sample(range(LONG.steps), 5)):
+        child = start(tmp_path, path)
+        while last_step(path) < step:
+            assert child.running(), child.err
+        child.status(draw.uniform(0, 0.03))
+        child.send(signal.SIGKILL)
+        assert child.status() == -signal.SIGKILL
+    assert start(tmp_path, path).status() == 0
+    assert_same_run(resume(begin(tmp_path / "whole", LONG)), path)
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_a_run_killed_at_file_operations(tmp_path, whole, seed):
+    """Among them those of checkpoints, evaluations, metrics and clearing up."""
+    path, draw, steps = begin(tmp_path, CONFIG), Random(seed), []
+    for _ in range(20):
+        first = DIE_AT_FILE_OPERATION.format(count=draw.randrange(1, 100), path=str(path))
+        child = start(tmp_path, path, first)
+        if child.status() == 0:
+            break
+        assert child.status() == -signal.SIGKILL, child.err
+        checkpoint = latest_checkpoint(path)
+        steps.append(0 if checkpoint is None else int(checkpoint.name.removeprefix("step-")))
+    assert len(set(steps)) > 2, "the kills did not spread over the run"
+    assert_same_run(whole, resume(path))
+    assert not list((path / "checkpoints").glob(".*"))
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["checkpoint._write_manifest", "checkpoint.os.replace", "loop.keep_last", "loop.evaluate"],
+)
+def test_a_run_killed_between_two_files(tmp_path, whole, place):
+    """The second time that this is reached: there is a checkpoint, and what comes after it is lost."""
+    module, _, name = place.partition(".")
+    first = f"""
+import anira.training.{module} as {module}, os, signal
+times, true = 0, {place}
+def deadly(*args, **options):
+    global times
+    times += 1
+    return true(*args, **options) if times < 2 else os.kill(os.getpid(), signal.SIGKILL)
+{module}.{name} = deadly
+"""
+    path = begin(tmp_path, CONFIG)
+    child = start(tmp_path, path, first)
+    assert child.status() == -signal.SIGKILL, child.err
+    assert latest_checkpoint(path) is not None
+    assert_same_run(whole, resume(path))
+
+
+def test_ctrl_c_writes_a_checkpoint_and_says_one_line(tmp_path):
+    endless = tiny_config(steps=10**6, log_every=1, eval_every=10**6, checkpoint_every=10**6)
+    path = begin(tmp_path, endless)
+    child = start(tmp_path, path)
+    try:
+        child.wait_for_line(path / "metrics.jsonl")
+        child.send(signal.SIGINT)
+        assert child.status() == 130
+    finally:
+        child.kill()
+    assert child.err.splitlines()[-1] == "anira: interrupted"
+    assert "Traceback" not in child.err
+    assert latest_checkpoint(path).name == f"step-{metrics(path)[-1]['step']}"
+
+
+def test_an_interrupted_run_ends_like_a_whole_one(tmp_path, whole):
+    path = begin(tmp_path, CONFIG)
+    child = start(tmp_path, path)
+    try:
+        child.wait_for_line(path / "metrics.jsonl")
+        child.send(signal.SIGINT)
+        assert child.status() in (0, 130)
+    finally:
+        child.kill()
+    assert_same_run(whole, resume(path))
+
+
+def test_a_finished_run_is_not_harmed(tmp_path, whole):
+    path = tmp_path / "copy"
+    shutil.copytree(whole, path)
+    before = (path / "metrics.jsonl").read_bytes()
+    assert_same_run(whole, resume(path))
+    assert (path / "metrics.jsonl").read_bytes() == before
+
+
+def test_the_checkpoint_before_a_damaged_one_serves(tmp_path, whole):
+    """What is damaged is refused by name (see the unit tests); once it is removed, the run goes on."""
+    path = tmp_path / "copy"
+    shutil.copytree(whole, path)
+    shutil.rmtree(latest_checkpoint(path))
+    assert_same_run(whole, resume(path))
+
+
+@pytest.mark.slow
+def test_a_compiled_run_killed_and_resumed(tmp_path, monkeypatch):
+    config = tiny_config(steps=9, compile=True)
+    cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+
+    def go(path, first=""):
+        return Child(tmp_path / "child", "train", "--resume", path, first=first, environment=cache).status()
+
+    whole, path = begin(tmp_path / "whole", config), begin(tmp_path / "killed", config)
+    assert go(whole) == 0
+    for count in (20, 50, 35):
+        assert go(path, DIE_AT_FILE_OPERATION.format(count=count, path=str(path))) == -signal.SIGKILL
+    assert go(path) == 0
+    assert_same_run(whole, path)
