@@ -3,30 +3,49 @@
 import json
 import shutil
 import signal
+from pathlib import Path
 from random import Random
 
 import pytest
-from tests.training_support import Child, assert_same_run, begin, metrics, resume, tiny_config
+from tests.training_support import TINY_WORDS, Child, assert_same_run, begin, metrics, resume, tiny_config
 
+from anira.training import RunFolder
 from anira.training.checkpoint import latest_checkpoint
 
 CONFIG = tiny_config(steps=9)
 LONG = tiny_config(steps=60, log_every=1, eval_every=7, checkpoint_every=3)
 
-# Dies right before the file operation with this number. Counted are those of Python in the run's folder, which are all
-# but the writing of the tensors themselves.
-DIE_AT_FILE_OPERATION = """
+
+def die_at_file_operation(number, path):
+    """Return a program that lets its process die right before so many file operations in a run's folder are done.
+
+    Counted are those of Python, which are all but the writing of the tensors themselves.
+    """
+    return f"""
 import os, signal, sys
-left = {count}
+left = {number}
 def note(event, words):
     global left
-    if event in ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate") or (
-        event == "open" and {path!r} in str(words[0])
-    ):
+    inside = words and {str(path)!r} in str(words[0])
+    if event in ("open", "os.rename", "os.mkdir", "os.truncate") and inside or event in ("os.remove", "os.rmdir"):
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(note)
+"""
+
+
+def die_at_second_call(place):
+    """Return a program that lets its process die when a function of anira.training is called a second time."""
+    module, _, name = place.partition(".")
+    return f"""
+import anira.training.{module} as {module}, os, signal
+times, true = 0, {place}
+def deadly(*words, **options):
+    global times
+    times += 1
+    return true(*words, **options) if times < 2 else os.kill(os.getpid(), signal.SIGKILL)
+{module}.{name} = deadly
 """
 
 
@@ -63,8 +82,7 @@ def test_a_run_killed_at_file_operations(tmp_path, whole, seed):
     """Among them those of checkpoints, evaluations, metrics and clearing up."""
     path, draw, steps = begin(tmp_path, CONFIG), Random(seed), []
     for _ in range(20):
-        first = DIE_AT_FILE_OPERATION.format(count=draw.randrange(1, 100), path=str(path))
-        child = start(tmp_path, path, first)
+        child = start(tmp_path, path, die_at_file_operation(draw.randrange(1, 100), path))
         if child.status() == 0:
             break
         assert child.status() == -signal.SIGKILL, child.err
@@ -80,19 +98,9 @@ def test_a_run_killed_at_file_operations(tmp_path, whole, seed):
     ["checkpoint._write_manifest", "checkpoint.os.replace", "loop.keep_last", "loop.evaluate"],
 )
 def test_a_run_killed_between_two_files(tmp_path, whole, place):
-    """The second time that this is reached: there is a checkpoint, and what comes after it is lost."""
-    module, _, name = place.partition(".")
-    first = f"""
-import anira.training.{module} as {module}, os, signal
-times, true = 0, {place}
-def deadly(*args, **options):
-    global times
-    times += 1
-    return true(*args, **options) if times < 2 else os.kill(os.getpid(), signal.SIGKILL)
-{module}.{name} = deadly
-"""
+    """There is a checkpoint by then, and what comes after it is lost."""
     path = begin(tmp_path, CONFIG)
-    child = start(tmp_path, path, first)
+    child = start(tmp_path, path, die_at_second_call(place))
     assert child.status() == -signal.SIGKILL, child.err
     assert latest_checkpoint(path) is not None
     assert_same_run(whole, resume(path))
@@ -142,16 +150,18 @@ def test_the_checkpoint_before_a_damaged_one_serves(tmp_path, whole):
 
 
 @pytest.mark.slow
-def test_a_compiled_run_killed_and_resumed(tmp_path, monkeypatch):
-    config = tiny_config(steps=9, compile=True)
-    cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+@pytest.mark.skipif(shutil.which("g++") is None, reason="compiling needs a C++ compiler")
+def test_a_compiled_run_killed_and_resumed(tmp_path):
+    def go(*words, first=""):
+        cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+        child = Child(tmp_path / "child", "train", *words, first=first, environment=cache)
+        return child.status(), child.out
 
-    def go(path, first=""):
-        return Child(tmp_path / "child", "train", "--resume", path, first=first, environment=cache).status()
-
-    whole, path = begin(tmp_path / "whole", config), begin(tmp_path / "killed", config)
-    assert go(whole) == 0
-    for count in (20, 50, 35):
-        assert go(path, DIE_AT_FILE_OPERATION.format(count=count, path=str(path))) == -signal.SIGKILL
-    assert go(path) == 0
+    status, out = go("mano-anira-o-smoke", *TINY_WORDS, "--compile", "on", "--out", tmp_path / "whole")
+    assert status == 0
+    whole = Path(out.strip())
+    path = begin(tmp_path / "killed", RunFolder(whole).read_config())
+    assert go("--resume", path, first=die_at_second_call("loop.keep_last"))[0] == -signal.SIGKILL
+    assert latest_checkpoint(path) is not None
+    assert go("--resume", path)[0] == 0
     assert_same_run(whole, path)

@@ -34,7 +34,7 @@ class Alignment:
     """How the depth of answers moves with the knob; an instance's depth is the mean over its answer tokens."""
 
     measure: str
-    """`answer` (exit depth) or `expected` (expected depth), both at answer tokens."""
+    """`exit_depth` or `expected_depth`, both at answer tokens."""
     subset: str
     """Which instances: all, correct (answered right) or seen (knobs that training rows have)."""
     instances: int
@@ -107,7 +107,7 @@ def _alignment(
 
 
 def _measures(table: pl.DataFrame) -> list[str]:
-    return ["answer", "expected"] if table["expected_tokens"].sum() else ["answer"]
+    return ["exit_depth", "expected_depth"] if table["expected_tokens"].sum() else ["exit_depth"]
 
 
 def _subsets(table: pl.DataFrame) -> dict[str, Ints]:

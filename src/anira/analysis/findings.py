@@ -55,7 +55,7 @@ def _controls(summary: Summary) -> Iterator[str]:
     if not summary.nulls_cover_zero:
         yield "A null does NOT cover zero: the records or the analysis are broken, believe none of the figures."
     for control in summary.position:
-        if control.kind != "answer" or control.by_position is None:
+        if control.kind != "answer" or control.by_position is None or control.knobs == 1:
             continue
         text = f"Position alone explains {control.by_position:.0%} of the variance of answer depth"
         if control.separable:

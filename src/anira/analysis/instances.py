@@ -54,6 +54,10 @@ def knob_index(table: pl.DataFrame) -> tuple[list[int], Ints]:
 
 
 def instance_means(table: pl.DataFrame, measure: str) -> Floats:
-    """Return the mean of `answer` or `expected` depth over each instance's answer tokens, NaN where it has none."""
-    means: Floats = table.select(pl.col(f"{measure}_depth") / pl.col(f"{measure}_tokens")).to_series().to_numpy()
+    """Return the mean `exit_depth` or `expected_depth` over each instance's answer tokens, NaN where it has none."""
+    sums, counts = {
+        "exit_depth": ("answer_depth", "answer_tokens"),
+        "expected_depth": ("expected_depth", "expected_tokens"),
+    }[measure]
+    means: Floats = table.select(pl.col(sums) / pl.col(counts)).to_series().to_numpy()
     return means

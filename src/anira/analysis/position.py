@@ -23,6 +23,7 @@ class PositionControl:
     """`answer` or `prompt`: what the positions predict."""
     tokens: int
     positions: int
+    knobs: int
     by_position: float | None
     by_knob: float | None
     by_both: float | None
@@ -56,6 +57,7 @@ def _control(kind: str, cells: pl.DataFrame) -> PositionControl:
         kind=kind,
         tokens=int(cells["tokens"].sum()),
         positions=len(knobs_at_position),
+        knobs=cells["knob"].n_unique(),
         by_position=_explained(cells, position),
         by_knob=_explained(cells, knob),
         by_both=_explained(cells, np.arange(len(cells))),

@@ -61,7 +61,7 @@ class Summary:
         """Return plain JSON values; what is undefined is null, with its reason beside it."""
         return to_dict(self)
 
-    def aligned(self, *, measure: str = "answer", subset: str = "all") -> Alignment:
+    def aligned(self, *, measure: str = "exit_depth", subset: str = "all") -> Alignment:
         """Return how one measure of depth moves with the knob in one subset of the instances."""
         return next(row for row in self.alignment if (row.measure, row.subset) == (measure, subset))
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from anira.analysis.claims import experiment
 from anira.analysis.intervals import Estimate
 from anira.analysis.nulls import Null
+from anira.analysis.position import PositionControl
 from anira.analysis.summary import Summary
-
-_MEASURES = {"answer": "exit depth", "expected": "expected depth"}
 
 
 def tables(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -79,7 +78,7 @@ def _depth(summary: Summary) -> Table:
 def _alignment(summary: Summary) -> Table:
     head = ["measure", "instances", "n", "slope (iterations a knob)", "Spearman"]
     rows = [
-        [_MEASURES[row.measure], row.subset, str(row.instances), _text(row.slope, 3), _text(row.spearman, 3)]
+        [row.measure.replace("_", " "), row.subset, str(row.instances), _text(row.slope, 3), _text(row.spearman, 3)]
         for row in summary.alignment
     ]
     return head, rows
@@ -89,7 +88,7 @@ def _nulls(summary: Summary) -> Table:
     head = ["measure", "instances", "slope", "Spearman", "cover zero"]
     rows = [
         [
-            _MEASURES[row.measure],
+            row.measure.replace("_", " "),
             row.subset,
             _null(row.null_slope),
             _null(row.null_spearman),
@@ -107,11 +106,17 @@ def _position(summary: Summary) -> Table:
             row.kind,
             str(row.tokens),
             *map(_share, (row.by_position, row.by_knob, row.by_both)),
-            "" if row.separable else "not separable: position determines the knob",
+            _separable(row),
         ]
         for row in summary.position
     ]
     return head, rows
+
+
+def _separable(control: PositionControl) -> str:
+    if control.knobs == 1:
+        return "there is one knob only"
+    return "" if control.separable else "not separable: position determines the knob"
 
 
 def _probes(summary: Summary) -> Table:

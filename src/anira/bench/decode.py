@@ -20,65 +20,67 @@ from anira.bench.subjects import (
 )
 from anira.bench.timing import Line, interleaved_medians
 from anira.inference import layer_flops
-from anira.models import AniraForCausalLM, DepthCache
+from anira.models import DepthCache
 
 CONTEXT = 256
+POLICIES = ("anira-e", "anira-o")
 SLOPE_BAR, INTERCEPT_BAR, MIXED_BAR = 1.10, 1.25, 1.15
+
+
+Work = dict[str, Callable[[], Any]]
 
 
 @torch.no_grad()
 def bench_decode(*, repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Measure both policies at batch 1 and 8, then rows of mixed depths at batch 8."""
+    """Measure stock Llama and both policies in turns at batch 1 and 8, then rows of mixed depths at batch 8."""
     results = []
     for batch in (1, 8):
-        report(f"decode, batch {batch}: stock Llama")
-        stock = _stock_line(batch, repeats)
-        for policy in ("anira-e", "anira-o"):
-            report(f"decode, batch {batch}: {policy}")
-            results.append(_compare(policy, batch, stock, repeats))
-    for policy in ("anira-e", "anira-o"):
+        report(f"decode, batch {batch}: {len(STOCK_LAYERS) + 2 * len(DEPTHS)} models in turns")
+        work = _stock_steps(batch)
+        for policy in POLICIES:
+            work |= _depth_steps(policy, batch)
+        medians = interleaved_medians(work, repeats=repeats)
+        stock = Line.fit(STOCK_LAYERS, [medians[f"stock {layers}"] for layers in STOCK_LAYERS])
+        results += [_compare(policy, batch, stock, _line(policy, medians)) for policy in POLICIES]
+    for policy in POLICIES:
         report(f"decode, mixed depths: {policy}")
         results.append(_mixed(policy, repeats))
     return results
 
 
-def _stock_line(batch: int, repeats: int) -> Line:
-    work = {}
+def _stock_steps(batch: int) -> Work:
+    work: Work = {}
     for layers in STOCK_LAYERS:
         model = stock_model(layers)
         cache = DynamicCache(config=model.config)
         model(random_ids(batch, CONTEXT), past_key_values=cache, use_cache=True)
-        work[str(layers)] = _step(model, cache, batch)
-    medians = interleaved_medians(work, repeats=repeats)
-    return Line.fit(STOCK_LAYERS, list(medians.values()))
+        work[f"stock {layers}"] = _step(model, cache, batch)
+    return work
 
 
-def _step(model: Any, cache: Any, batch: int) -> Callable[[], None]:
-    """Return one decoding step that leaves the cache as it was."""
-    token = random_ids(batch, 1)
-
-    def step() -> None:
-        model(token, past_key_values=cache, use_cache=True)
-        cache.crop(-1)
-
-    return step
-
-
-def depth_line(policy: str, batch: int, repeats: int) -> Line:
-    """Return the time of a step against the depth of all its tokens."""
-    work = {}
+def _depth_steps(policy: str, batch: int) -> Work:
+    work: Work = {}
     for depth in DEPTHS:
         model = anira_model(policy)
         force_depth(model, depth)
         cache = DepthCache(model.config)
         output = model(random_ids(batch, CONTEXT), past_key_values=cache)
         assert bool((output.exit_depth == depth).all())
-        work[str(depth)] = _step(model, cache, batch)
-    return Line.fit(DEPTHS, list(interleaved_medians(work, repeats=repeats).values()))
+        work[f"{policy} {depth}"] = _step(model, cache, batch)
+    return work
 
 
-def _compare(policy: str, batch: int, stock: Line, repeats: int) -> dict[str, Any]:
-    line = depth_line(policy, batch, repeats)
+def _step(model: Any, cache: Any, batch: int) -> Callable[[], Any]:
+    """Return one decoding step; the context grows by a token each time, for all models alike."""
+    token = random_ids(batch, 1)
+    return lambda: model(token, past_key_values=cache, use_cache=True)
+
+
+def _line(policy: str, medians: dict[str, float]) -> Line:
+    return Line.fit(DEPTHS, [medians[f"{policy} {depth}"] for depth in DEPTHS])
+
+
+def _compare(policy: str, batch: int, stock: Line, line: Line) -> dict[str, Any]:
     model = anira_model(policy)
     share = model.policy.decision_flops() / layer_flops(model.config)
     online, early = (share, 0.0) if policy == "anira-o" else (0.0, share)
@@ -102,7 +104,11 @@ def _compare(policy: str, batch: int, stock: Line, repeats: int) -> dict[str, An
 def _mixed(policy: str, repeats: int) -> dict[str, Any]:
     """Rows of different depths, against what the lines for 1, 2, 4 and 8 rows say of the rows active at each depth."""
     sizes = (1, 2, 4, 8)
-    lines = {size: depth_line(policy, size, max(10, repeats // 2)) for size in sizes}
+    work: Work = {}
+    for size in sizes:
+        work |= {f"{size} {name}": step for name, step in _depth_steps(policy, size).items()}
+    medians = interleaved_medians(work, repeats=max(10, repeats // 2))
+    lines = {size: Line.fit(DEPTHS, [medians[f"{size} {policy} {depth}"] for depth in DEPTHS]) for size in sizes}
     model = anira_model(policy)
     ids = random_ids(8, CONTEXT + repeats)
     force_mixture(model, ids, mean=2.0)
@@ -126,10 +132,3 @@ def _mixed(policy: str, repeats: int) -> dict[str, Any]:
         "bar": MIXED_BAR,
         "met": bool(ratio <= MIXED_BAR),
     }
-
-
-def is_exact(model: AniraForCausalLM) -> bool:
-    """Say whether parallel and cached logits agree; a benchmark of a wrong answer would mean nothing."""
-    ids = random_ids(2, 16)
-    cached = model(ids, use_cache=True).logits
-    return bool(torch.allclose(model(ids).logits, cached, atol=1e-3))

@@ -18,7 +18,7 @@ _WIDTH = 100
 class Options:
     """Which evaluations, and how they are shown."""
 
-    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN ...")] = ()
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN ...", help_behavior_hint="")] = ()
     """Run folders, or folders of evaluations (RUN/records/NAME)."""
     evaluation: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: the final one)")] = None
     """Which evaluation of the runs."""

@@ -33,6 +33,13 @@ class Backbone(nn.Module):
     def __init__(self, config: AniraConfig) -> None:
         super().__init__()
         self.config = config
+        # Plain copies of what every call asks for: an attribute of a Hugging Face config costs microseconds.
+        self.injection, self.initial, self.num_core_layers = (
+            config.injection,
+            config.initial_state,
+            config.num_core_layers,
+        )
+        self.shared_core, self.freeze = config.shared_core, config.freeze
         num_prelude, num_core, num_coda = config.num_prelude_layers, config.num_core_layers, config.num_coda_layers
         groups = 1 if config.shared_core else config.max_depth
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
@@ -54,9 +61,9 @@ class Backbone(nn.Module):
         self, h0: Float[Tensor, "*tokens dim"], positions: Int[Tensor, "*tokens"]
     ) -> Float[Tensor, "*tokens dim"]:
         """Return h^(0), the state before the first iteration."""
-        if self.config.initial_state == "zero":
+        if self.initial == "zero":
             return torch.zeros_like(h0)
-        if self.config.initial_state == "random":
+        if self.initial == "random":
             return self.config.initial_state_std * position_noise(positions, h0.shape[-1], h0.dtype)
         return h0
 
@@ -65,13 +72,13 @@ class Backbone(nn.Module):
         if self.adapter is not None:
             joined: Tensor = self.adapter(torch.cat([h, h0], dim=-1))
             return joined
-        return h + h0 if self.config.injection == "add" else h
+        return h + h0 if self.injection == "add" else h
 
     def core_layers(self, depth: int) -> list[LlamaDecoderLayer]:
         """Return the layers of iteration `depth`: always the same ones if the core is shared."""
-        num = self.config.num_core_layers
-        start = 0 if self.config.shared_core else (depth - 1) * num
-        return [cast(LlamaDecoderLayer, layer) for layer in self.core[start : start + num]]
+        layers = cast(list[LlamaDecoderLayer], list(self.core))
+        start = 0 if self.shared_core else (depth - 1) * self.num_core_layers
+        return layers[start : start + self.num_core_layers]
 
 
 def run_layers(

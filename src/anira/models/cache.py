@@ -62,14 +62,25 @@ class SlotStore:
         self.full = self.full and bool(valid.all())
 
     def allocate(
-        self, depth: int, rows: Int[Tensor, " tokens"], columns: Int[Tensor, " tokens"], *, onwards: bool
+        self,
+        depth: int | Int[Tensor, " tokens"],
+        rows: Int[Tensor, " tokens"],
+        columns: Int[Tensor, " tokens"],
+        *,
+        onwards: bool,
     ) -> slice:
-        """Give each token a new slot for iteration `depth`, and for the later ones too if `onwards`."""
+        """Give each token a new slot for iteration `depth`, and for the later ones too if `onwards`.
+
+        A tensor of depths gives each token an iteration of its own to start from.
+        """
         assert self.table is not None
         slots = slice(self.used, self.used + len(rows))
-        last = self.max_depth if onwards else depth
         number = torch.arange(slots.start, slots.stop, dtype=torch.int32, device=rows.device)
-        self.table[depth - 1 : last, rows, columns] = number
+        if isinstance(depth, int):
+            self.table[depth - 1 : self.max_depth if onwards else depth, rows, columns] = number
+        else:
+            later = torch.arange(1, self.max_depth + 1, device=rows.device)[:, None] >= depth
+            self.table[:, rows, columns] = torch.where(later, number, self.table[:, rows, columns])
         self.used = slots.stop
         return slots
 

@@ -61,8 +61,7 @@ def run_parallel(
     keep_states: bool = False,
 ) -> CoreOutput:
     """Run all iterations on all tokens; the policy's weights freeze those that have halted."""
-    config = backbone.config
-    frozen = FrozenKeyValues(config.num_core_layers) if config.freeze == "kv" else None
+    frozen = FrozenKeyValues(backbone.num_core_layers) if backbone.freeze == "kv" else None
     state = policy.begin(h0, ctx)
     h = backbone.initial_state(h0, ctx.positions)
     executed = torch.zeros_like(ctx.positions)
@@ -70,7 +69,7 @@ def run_parallel(
     for depth in range(1, ctx.max_depth + 1):
         route = policy.route(depth, h, state)
         executed = executed + route.run
-        see = _visible(route, executed, config.freeze, policy)
+        see = _visible(route, executed, backbone.freeze, policy)
         square = mask if see is None else restrict(mask, see)
         view = None if frozen is None else frozen.running(route.run)
         candidate = run_layers(backbone.core_layers(depth), backbone.inject(h, h0), square, rope, view)
@@ -166,20 +165,29 @@ class _ActiveRun:
         self.executed = torch.zeros_like(tokens.rows)
         self.index: Tensor | None = None  # the tokens in play; None while that is all of them
         self.attention: _Attention | None = None  # made anew whenever the set of running tokens changes
-        self.state_frozen = backbone.config.freeze == "state"
+        # Exit states are read by later iterations; an unshared core has no exits (and other weights there).
+        self.state_frozen = backbone.freeze == "state" and backbone.shared_core
         # Whether the store holds keys and values of a token's present state. Exits are final except for timing "route".
         self.stored = torch.zeros_like(tokens.rows, dtype=torch.bool) if policy.timing == "route" else None
 
     def run(self) -> CoreOutput:
         """Iterate until nobody is left or the last iteration is done."""
-        for depth in range(1, self.max_depth + 1):
-            if not self._iterate(depth):
-                break
-        else:
-            if self.state_frozen and self.max_depth < self.store.max_depth and len(self.tokens.rows):
+        finished = all(self._iterate(depth) for depth in range(1, self.max_depth + 1))
+        if self.state_frozen and self.stored is None:
+            if self.single:
+                self._store_exit_states()
+            elif finished and self.max_depth < self.store.max_depth:
                 # A later call may go deeper than this one was allowed to, and then reads these exit states.
                 self._store_states(self.max_depth + 1, self.tokens, self._present(self.h))
         return CoreOutput(self.h, self.state, self.executed)
+
+    def _store_exit_states(self) -> None:
+        """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
+        early = (self.executed < self.store.max_depth).nonzero()[:, 0]
+        if len(early):
+            everyone = len(early) == len(self.executed)
+            tokens, h = (self.all, self.h) if everyone else (self.all.take(early), self.h[early])
+            self._store_states(self.executed[early] + 1, tokens, h)
 
     def _present(self, values: Tensor) -> Tensor:
         return values if self.index is None else values[self.index]
@@ -193,7 +201,7 @@ class _ActiveRun:
             return self._iterate_routed(depth, h, state, route)
         running = int(route.run.sum())
         if running == 0:
-            if self.state_frozen:
+            if self.state_frozen and not self.single:
                 self._store_states(depth, self.tokens, h)
             return False
         if running < len(h):
@@ -223,7 +231,7 @@ class _ActiveRun:
 
     def _retire(self, depth: int, h: Tensor, run: Tensor) -> Tensor:
         """Take the tokens that have halted out of play, and return which stay; exit states go to the store."""
-        if self.state_frozen:
+        if self.state_frozen and not self.single:
             leaving = (~run).nonzero()[:, 0]
             self._store_states(depth, self.tokens.take(leaving), h[leaving])
         staying = run.nonzero()[:, 0]
@@ -232,11 +240,9 @@ class _ActiveRun:
         self.attention = None
         return staying
 
-    def _store_states(self, depth: int, tokens: Tokens, h: Tensor) -> None:
+    def _store_states(self, depth: int | Tensor, tokens: Tokens, h: Tensor) -> None:
         """Write keys and values of present states, from iteration `depth` on (freeze = "state" has one core layer)."""
-        if depth > self.store.max_depth:
-            return
-        (layer,) = self.backbone.core_layers(depth)
+        (layer,) = self.backbone.core_layers(self.max_depth)
         attention = layer.self_attn
         x = layer.input_layernorm(self.backbone.inject(h, tokens.h0))
         keys = attention.k_proj(x).view(len(x), -1, attention.head_dim)

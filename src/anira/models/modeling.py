@@ -1,6 +1,6 @@
 """The Hugging Face model: embedding, prelude, core under a policy, coda, head, loss."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -90,6 +90,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         self.policy: ComputePolicy = policy_class(config.policy["name"])(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self._noise_calls = 0
+        self._cache_signature = cache_signature(config)
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -182,6 +183,10 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     ) -> None:
         if cached and (labels is not None or keep_states):
             raise UserError("labels and output_iteration_states need the parallel graph: leave out the cache")
+        if cached and self.policy.causal == "probe":
+            raise UserError(
+                f"policy {self.policy.name!r} looks at logits, which runs without a cache only: use_cache=False"
+            )
         if return_dict is False:
             raise UserError("return_dict=False is not supported: read the fields of the output")
         if max_depth is None:
@@ -217,18 +222,24 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             cache.core.extend(valid, depth)
             assert cache.core.valid is not None
             key_valid, padded = cache.core.valid, not cache.core.full
-        if position_ids is None:
+        if position_ids is None and not padded:
+            position_ids = torch.arange(past, past + time, device=input_ids.device)[None]
+        elif position_ids is None:
             position_ids = (key_valid.long().cumsum(1) - 1).clamp(min=0)[:, past:]
         plain = not padded and (time == 1 or past == 0)
         policy = self.policy
         if exit_depth is not None:
+            if not self.config.shared_core:
+                raise UserError("exit_depth needs a shared core: a frozen token has no state in layers of their own")
             policy = Forced(torch.as_tensor(exit_depth, device=input_ids.device).expand_as(input_ids))
         context = Context(valid=valid, positions=position_ids.expand_as(input_ids), max_depth=depth, **settings)
         return _Call(input_ids, policy, context, None if plain else causal_mask(key_valid, time), cache)
 
     def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
-        policy = call.policy
-        core = run_parallel(self.model, policy, h0, call.context, call.mask, rope, keep_states)
+        policy, context = call.policy, call.context
+        if policy.causal == "probe":
+            context = replace(context, probe=lambda h: self._coda(h[None], call.mask, rope, None, 0)[0])
+        core = run_parallel(self.model, policy, h0, context, call.mask, rope, keep_states)
         readout, allocation = policy.readout(core.h, core.state), policy.allocation(core.state)
         return _Core(readout, core.state, allocation, core.executed, core.iteration_states)
 
@@ -291,7 +302,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _own_cache(self, cache: Cache | None) -> DepthCache:
         """Return the caller's cache, or a new one in place of none or of an empty stock cache."""
         if isinstance(cache, DepthCache):
-            if cache.signature != cache_signature(self.config):
+            if cache.signature != self._cache_signature:
                 raise UserError(f"the cache belongs to another model: it has {cache.signature}")
             return cache
         if cache is not None and (not isinstance(cache, DynamicCache) or cache.get_seq_length() > 0):

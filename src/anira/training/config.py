@@ -11,6 +11,23 @@ from anira.tasks import BlockTask, task_class
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
 
 
+_LEAST = {
+    "seed": 0,
+    "steps": 1,
+    "batch_size": 1,
+    "accumulation": 1,
+    "warmup_steps": 0,
+    "gamma_warmup_steps": 0,
+    "max_length": 1,
+    "threads": 1,
+    "log_every": 1,
+    "eval_every": 1,
+    "eval_count": 1,
+    "final_count": 1,
+    "checkpoint_every": 1,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
     """How to train: the fields that are options of `anira train` as they stand."""
@@ -45,17 +62,10 @@ class TrainSettings:
     checkpoint_every: int = 500
 
     def __post_init__(self) -> None:
-        for name in (
-            "steps",
-            "batch_size",
-            "accumulation",
-            "log_every",
-            "eval_every",
-            "checkpoint_every",
-            "eval_count",
-        ):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UserError(f"{name} must be at least {least}, not {value}")
         if self.batch_size % self.accumulation:
             raise UserError(f"batch_size {self.batch_size} must be a multiple of accumulation {self.accumulation}")
         if self.learning_rate <= 0 or self.clip <= 0:

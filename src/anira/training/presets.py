@@ -151,7 +151,7 @@ def preset(name: str, *, seed: int = 0) -> TrainConfig:
         preset=name,
         variant=variant,
         task=task,
-        task_config=setting.task,
+        task_config=dict(setting.task),
         model={**{size: getattr(setting, size) for size in sizes}, **model, "policy": policy},
         seed=seed,
         batch_size=setting.batch_size,
@@ -167,9 +167,9 @@ def preset_names() -> list[str]:
 
 
 def _split(name: str) -> tuple[str, str, str]:
-    task, _, rest = name.partition("-")
-    variant, _, scale = rest.rpartition("-")
-    if task not in task_names() or scale not in SCALES or not variant:
+    task = max((known for known in task_names() if name.startswith(f"{known}-")), key=len, default="")
+    variant, _, scale = name.removeprefix(f"{task}-").rpartition("-")
+    if not task or scale not in SCALES or not variant:
         raise UserError(f"unknown preset {name!r}: {nearest(name, preset_names())[:200]} (<task>-<variant>-<scale>)")
     return task, variant, scale
 

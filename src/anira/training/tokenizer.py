@@ -11,8 +11,8 @@ from anira.tasks import Vocab
 
 
 def save_tokenizer(folder: Path, vocab: Vocab) -> None:
-    """Write tokenizer.json and its config: tokens are words between white space."""
-    tokenizer = Tokenizer(WordLevel({token: i for i, token in enumerate(vocab.tokens)}, unk_token=vocab.tokens[0]))
+    """Write tokenizer.json and its config: tokens are words between white space, an unknown word is an error."""
+    tokenizer = Tokenizer(WordLevel({token: i for i, token in enumerate(vocab.tokens)}))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     special = {f"{name}_token": f"<{name}>" for name in ("pad", "bos", "eos") if f"<{name}>" in vocab}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)

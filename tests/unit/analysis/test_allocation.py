@@ -53,7 +53,7 @@ class TestDepthByKnob:
 class TestAlignment:
     def test_a_planted_rise_is_found_in_every_measure_and_subset(self, tmp_path):
         found = aligned(tmp_path / "e", Plan(slope=0.5, answers=3))
-        assert found.keys() == {(m, s) for m in ("answer", "expected") for s in ("all", "correct")}
+        assert found.keys() == {(m, s) for m in ("exit_depth", "expected_depth") for s in ("all", "correct")}
         for row in found.values():
             assert row.slope.low < 0.5 < row.slope.high
             assert row.slope.direction == row.spearman.direction == 1
@@ -62,17 +62,15 @@ class TestAlignment:
             assert row.slope.value > row.null_slope.high
 
     def test_a_planted_fall_is_found(self, tmp_path):
-        row = aligned(tmp_path / "e", Plan(slope=-0.3, max_depth=9))["answer", "all"]
+        row = aligned(tmp_path / "e", Plan(slope=-0.3, max_depth=9))["exit_depth", "all"]
         assert row.slope.direction == row.spearman.direction == -1
 
     def test_nothing_is_found_where_nothing_is_more_often_than_promised(self, tmp_path):
         """Of 60 worlds without an effect about 3 show one; more than 8 would be a wrong interval (p < 0.01)."""
         wrong = 0
         for world in range(60):
-            row = aligned(tmp_path / str(world), Plan(slope=0, n=40, draw=world), seed=world, draws=200)[
-                "answer", "all"
-            ]
-            wrong += row.slope.direction != 0
+            found = aligned(tmp_path / str(world), Plan(slope=0, n=40, draw=world), seed=world, draws=200)
+            wrong += found["exit_depth", "all"].slope.direction != 0
         assert stats.binom.sf(8, 60, 0.05) < 0.01
         assert wrong <= 8
 
@@ -85,15 +83,15 @@ class TestAlignment:
 
     def test_unseen_knobs_bring_a_subset_without_them(self, tmp_path):
         found = aligned(tmp_path / "e", Plan(knobs=(1, 2, 3, 8), seen=(1, 2, 3)))
-        assert found["answer", "seen"].instances == 300
-        assert found["answer", "all"].instances == 400
+        assert found["exit_depth", "seen"].instances == 300
+        assert found["exit_depth", "all"].instances == 400
 
     def test_constant_depth_and_a_single_knob_are_undefined_not_zero(self, tmp_path):
-        flat = aligned(tmp_path / "flat", Plan(max_depth=1, expected=False))["answer", "all"]
+        flat = aligned(tmp_path / "flat", Plan(max_depth=1, expected=False))["exit_depth", "all"]
         assert flat.slope.value is flat.spearman.value is None
         assert flat.slope.reason == flat.spearman.reason == "the depth is constant"
         assert flat.null_slope is flat.null_spearman is None
-        single = aligned(tmp_path / "single", Plan(knobs=(3,)))["answer", "all"]
+        single = aligned(tmp_path / "single", Plan(knobs=(3,)))["exit_depth", "all"]
         assert single.slope.value is single.spearman.value is None
         assert single.slope.reason == "the knob is constant"
         assert single.null_slope is single.null_spearman is None

@@ -45,7 +45,7 @@ def test_means_are_undefined_without_tokens(folder):
         pl.when(pl.col("instance_id") == 0).then(0).otherwise("answer_tokens").alias("answer_tokens"),
         pl.when(pl.col("instance_id") == 0).then(0).otherwise("answer_depth").alias("answer_depth"),
     )
-    means = instance_means(table, "answer")
+    means = instance_means(table, "exit_depth")
     assert np.isnan(means[0])
     assert not np.isnan(means[1:]).any()
 

@@ -29,6 +29,7 @@ def test_shares_are_those_of_the_means():
     assert found.by_knob == pytest.approx(explained(knob, depth + knob))
     assert found.by_both == pytest.approx(explained(10 * position + knob, depth + knob))
     assert (found.tokens, found.positions, found.separable) == (300, 4, True)
+    assert found.knobs == 3
 
 
 def test_depth_that_counts_positions_is_explained_by_position():

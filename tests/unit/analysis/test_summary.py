@@ -49,8 +49,8 @@ class TestSummary:
 
     def test_a_subset_is_found_by_name(self, tmp_path):
         summary = summary_of(tmp_path / "e")
-        row = summary.aligned(measure="expected", subset="correct")
-        assert (row.measure, row.subset) == ("expected", "correct")
+        row = summary.aligned(measure="expected_depth", subset="correct")
+        assert (row.measure, row.subset) == ("expected_depth", "correct")
 
 
 class TestTables:
@@ -74,6 +74,12 @@ class TestTables:
         answer, prompt = shown["Position control: share of the variance of depth explained by"].splitlines()[1:]
         assert "not separable" in answer
         assert "not separable" not in prompt
+
+    def test_one_knob_leaves_nothing_to_separate(self, tmp_path):
+        summary = summary_of(tmp_path / "e", Plan(knobs=(3,), n=20))
+        shown = dict(tables(summary))["Position control: share of the variance of depth explained by"]
+        assert shown.count("there is one knob only") == 2
+        assert "separable" not in " ".join(findings(summary))
 
     def test_the_title_names_the_evaluation(self, tmp_path):
         text = title(summary_of(tmp_path / "e"))

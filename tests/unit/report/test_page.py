@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
     @property
     def text(self):
-        return " ".join(" ".join(self.words).split())
+        return re.sub(r" ([:,.;])", r"\1", " ".join(" ".join(self.words).split()))
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +111,10 @@ def test_long_rows_keep_the_page_light(tmp_path):
 
 def test_findings_stand_at_the_top(page):
     top = page.text[: page.text.index("The knob L")]
-    assert "anira-o on MANO : mean answer depth rises by" in top
-    assert "anira-e on MANO : no clear effect" in top
-    assert "fixed on MANO : answer depth does not move with L" in top
-    assert "anira-e on BREVO : mean answer depth falls by" in top
+    assert "anira-o on MANO: mean answer depth rises by" in top
+    assert "anira-e on MANO: no clear effect" in top
+    assert "fixed on MANO: answer depth does not move with L" in top
+    assert "anira-e on BREVO: mean answer depth falls by" in top
 
 
 def test_every_part_is_there(page):

@@ -62,7 +62,7 @@ def test_a_last_line_of_metrics_that_was_cut_short_is_left_out(tmp_path):
     path.write_text(path.read_text() + '{"kind": "tra')
     assert load_runs([folder])[0].metrics == whole
     path.write_text('{"kind": "tra\n' + path.read_text())
-    with pytest.raises(UserError, match="metrics.jsonl"):
+    with pytest.raises(UserError, match=r"metrics\.jsonl"):
         load_runs([folder])
 
 

@@ -1,4 +1,5 @@
 import re
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ def test_knobs_go_from_one_end_of_the_scale_to_the_other():
 
 def test_neighbouring_knobs_differ_in_marker():
     markers = [look.marker for look in knob_looks(list(range(12))).values()]
-    assert all(one != other for one, other in zip(markers, markers[1:], strict=False))
+    assert all(one != other for one, other in pairwise(markers))
 
 
 def test_ordinary_colours_are_left_alone():

@@ -1,7 +1,6 @@
 from dataclasses import dataclass
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,12 +58,8 @@ def test_knobs_take_turns(rows, count):
 
 
 def test_few_instances_are_spread_over_the_whole_range_of_knobs():
-    rows = [(knob, f"q{knob}{i}", True) for knob in range(3, 17) for i in range(3)]
-    assert choose([made(rows)], 3)["knob"].to_list() == [3, 10, 16] or choose([made(rows)], 3)["knob"].to_list() == [
-        3,
-        9,
-        16,
-    ]
+    rows = [(knob, f"q{knob}{i}", True) for knob in range(3, 18) for i in range(3)]
+    assert choose([made(rows)], 3)["knob"].to_list() == [3, 10, 17]
 
 
 def test_a_mistake_comes_from_the_largest_knob_that_has_one():
@@ -144,7 +139,6 @@ def test_the_table_has_a_row_for_every_box(runs):
     assert table["stack_depth"].drop_nulls().min() == 0
 
 
-@pytest.mark.parametrize("count", [0])
-def test_nothing_can_be_asked_for(runs, count):
-    assert cards([records(runs[0])], count) == []
+def test_nothing_can_be_asked_for(runs):
+    assert cards([records(runs[0])], 0) == []
     assert cards_table([], "mano").is_empty()

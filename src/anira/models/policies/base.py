@@ -37,7 +37,10 @@ class Context:
     exits: Literal["real", "virtual"] = "real"
     """Whether a halted token stops (real), or all iterations run and a state is picked afterwards (virtual)."""
     probe: Callable[[Tensor], Tensor] | None = None
-    """Logits of states, through coda and head: for policies with causal = "probe". Every call costs a coda."""
+    """Logits of states, through coda and head: for policies with causal = "probe". Every call costs a coda.
+
+    There in the parallel graph only, where the coda sees other tokens at the same iteration instead of at their exits.
+    """
 
 
 @dataclass
@@ -178,5 +181,7 @@ def passthrough(h: Tensor, candidate: Tensor, route: Route) -> Tensor:
 
     In this form, a weight of exactly 0 or 1 gives exactly `h` or `candidate`; h + weight * (candidate - h) would not.
     """
-    weight = (route.run if route.weight is None else route.weight).to(h.dtype).unsqueeze(-1)
+    if route.weight is None:
+        return torch.where(route.run.unsqueeze(-1), candidate, h)
+    weight = route.weight.to(h.dtype).unsqueeze(-1)
     return weight * candidate + (1 - weight) * h

@@ -1,0 +1,109 @@
+import pytest
+
+from anira.config import UserError, config_hash
+from anira.models import AniraForCausalLM
+from anira.tasks import register_task
+from anira.tasks.mano import Mano
+from anira.training.presets import preset, preset_names
+
+VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
+
+# The paper's table of hyper-parameters, as it stands there.
+#          D   heads d_model d_ff  maxlen batch LR    gamma  b
+TABLE = {
+    "mano": (14, 8, 256, 1664, 64, 512, 1e-4, 1e-1, 1.25),
+    "brevo": (6, 8, 512, 2048, 256, 64, 1e-3, 1e-1, 2.0),
+    "depo": (6, 8, 512, 2048, 256, 64, 3e-4, 1e-1, 2.0),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("task", TABLE)
+def test_the_paper_scale_is_the_table_of_the_paper(task, variant):
+    config = preset(f"{task}-{variant}-paper")
+    model = config.make_model_config(config.make_task())
+    depth, heads, width, inner, length, batch, rate, gamma, base = TABLE[task]
+    assert (model.max_depth, model.num_attention_heads, model.hidden_size) == (depth, heads, width)
+    assert (model.intermediate_size, config.max_length, config.batch_size) == (inner, length, batch)
+    assert (model.num_prelude_layers, model.num_core_layers, model.num_coda_layers) == (1, 1, 1)
+    assert (config.learning_rate, config.warmup_steps, config.steps) == (rate, 1000, 250_000)
+    assert config.gamma_warmup_steps == 0
+    assert model.max_position_embeddings == length
+    assert model.shared_core == (variant != "unshared")
+    assert model.policy["name"] == ("fixed" if variant == "unshared" else variant)
+    if variant.startswith("anira"):
+        assert (model.policy["gamma"], model.policy["base"]) == (gamma, base)
+
+
+@pytest.mark.parametrize("task", TABLE)
+def test_the_paper_scale_trains_the_task_as_the_paper_has_it(task):
+    """Sizes 3..16, 3..30, and up to 50 nodes with 4 hops: the tasks' own defaults."""
+    built = preset(f"{task}-fixed-paper").make_task()
+    assert built.config == type(built.config)()
+    assert built.knob.seen == {"mano": tuple(range(3, 17)), "brevo": tuple(range(3, 31)), "depo": (1, 2, 3, 4)}[task]
+
+
+def test_there_is_a_preset_for_every_task_variant_and_scale():
+    expected = {f"{t}-{v}-{s}" for t in TABLE for v in VARIANTS for s in ("smoke", "cpu", "paper")}
+    assert set(preset_names()) == expected
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_builds(name):
+    config = preset(name).resolved()
+    task = config.make_task()
+    model = config.make_model_config(task)
+    assert model.vocab_size == len(task.vocab)
+    assert (config.preset, config.task, config.seed) == (name, name.partition("-")[0], 0)
+    assert f"-{config.variant}-" in name
+    rows = task.rows(seed=0, stream="train", start=0, count=4096)
+    assert rows.lengths.max() <= config.max_length, "the longest rows do not fit"
+    if not name.endswith("paper"):
+        AniraForCausalLM(model)
+
+
+def test_presets_differ_and_so_do_their_folders():
+    hashes = [config_hash(preset(name)) for name in preset_names()]
+    assert len(set(hashes)) == len(hashes)
+    assert config_hash(preset("mano-fixed-cpu", seed=1)) != config_hash(preset("mano-fixed-cpu"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mano-anira-o-gpu", "mano-anira-o-cpu"),
+        ("mno-anira-o-cpu", "mano-anira-o-cpu"),
+        ("mano-cpu", "unknown preset"),
+        ("mano", "unknown preset"),
+        ("", "unknown preset"),
+        ("mano-anira-x-cpu", "did you mean 'anira-o'?"),
+        ("mano-shared-cpu", "unknown policy 'shared'"),
+    ],
+)
+def test_an_unknown_name_gets_a_hint(name, expected):
+    with pytest.raises(UserError) as caught:
+        preset(name)
+    assert expected in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_task_from_outside_has_the_small_scales_only(monkeypatch):
+    monkeypatch.setattr("anira.tasks.registry._registered", {})
+
+    @register_task
+    class Other(Mano):
+        name = "from-outside"  # a name may have hyphens, as the variants do
+
+    config = preset("from-outside-anira-o-smoke")
+    assert (config.task, config.variant) == ("from-outside", "anira-o")
+    assert isinstance(config.make_task(), Other)
+    with pytest.raises(UserError, match="the paper has no setting for task 'from-outside'"):
+        preset("from-outside-anira-o-paper")
+
+
+def test_presets_do_not_share_what_can_change():
+    changed = preset("mano-anira-o-cpu")
+    changed.task_config["modulus"] = 7
+    changed.model["policy"]["gamma"] = 9.0
+    assert preset("mano-anira-o-cpu").task_config["modulus"] != 7
+    assert preset("mano-anira-o-cpu").model["policy"]["gamma"] != 9.0
