@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe in its own protocol: real widths, real keys, real touches, no other package."""
+"""A headless Chromium, driven over a pipe in its own protocol: real widths, keys and touches, no other package."""
 
 import base64
 import json
@@ -83,7 +83,12 @@ class Browser:
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events.clear()
         self.call("Page.navigate", url=page.as_uri())
-        self._until(lambda message: message.get("method") == "Page.loadEventFired")
+        if not self.seen("Page.loadEventFired"):  # it may come before the answer to the command
+            self._until(lambda message: message.get("method") == "Page.loadEventFired")
+
+    def seen(self, method: str) -> list[dict[str, Any]]:
+        """Return what was told of one kind of event since the page was opened."""
+        return [event["params"] for event in self.events if event["method"] == method]
 
     def evaluate(self, expression: str) -> Any:
         """Return what a JavaScript expression is in the page."""
@@ -103,7 +108,8 @@ class Browser:
 
     def tap(self, x: float, y: float) -> None:
         """Touch the screen and let go."""
-        self.call("Input.synthesizeTapGesture", x=x, y=y)
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def screenshot(self) -> bytes:
         """Return a PNG of the visible part of the page."""

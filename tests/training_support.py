@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 import torch
 from safetensors.torch import load_file
 
@@ -91,6 +92,16 @@ def assert_same_run(one: Path, other: Path) -> None:
     for name in ("model.safetensors", "optimizer.safetensors", "config.json", "tokenizer.json"):
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
     assert_same_records(one / "records", other / "records")
+
+
+def assert_close_runs(one: Path, other: Path, tolerance: float) -> None:
+    """Hold two finished runs equal up to rounding: all figures and all weights."""
+    for line, expected in zip(metrics(one), metrics(other), strict=True):
+        assert line.pop("kind") == expected.pop("kind")
+        assert line == pytest.approx(expected, rel=tolerance)
+    theirs = weights(other)
+    for name, value in weights(one).items():
+        torch.testing.assert_close(value, theirs[name], rtol=tolerance, atol=tolerance)
 
 
 def assert_same_records(one: Path, other: Path) -> None:

@@ -125,11 +125,9 @@ def some_depths(ids: Tensor) -> Tensor:
     return depths
 
 
-STALE = known_bug("each layer of an unshared core needs keys of its own of an exit state")
 FORCED = [
     *[(variant, name) for variant in ("anira-e", "anira-o", "fixed") for name in ("state-add", "kv-2")],
-    *[("gates", "state"), ("similarity", "kv-3"), ("unshared", "kv-3")],
-    pytest.param("unshared", "state", marks=STALE),
+    *[("gates", "state"), ("similarity", "kv-3")],
 ]
 
 

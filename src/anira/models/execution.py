@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
-from transformers.models.llama.modeling_llama import LlamaDecoderLayer, apply_rotary_pos_emb
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer, apply_rotary_pos_emb, rotate_half
 
 from anira.models.backbone import Backbone, Rope, run_layers
 from anira.models.cache import SlotStore
@@ -98,6 +98,8 @@ class FlatList:
             rows, columns = self.valid.nonzero(as_tuple=True)
             return rows, columns + past
         rows = torch.arange(batch, device=self.valid.device)
+        if time == 1:
+            return rows, torch.full_like(rows, past)
         columns = torch.arange(past, past + time, device=self.valid.device)
         return rows.repeat_interleave(time), columns.repeat(batch)
 
@@ -185,9 +187,10 @@ class _ActiveRun:
         """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
         early = (self.executed < self.store.max_depth).nonzero()[:, 0]
         if len(early):
-            everyone = len(early) == len(self.executed)
-            tokens, h = (self.all, self.h) if everyone else (self.all.take(early), self.h[early])
-            self._store_states(self.executed[early] + 1, tokens, h)
+            if len(early) == len(self.executed):
+                self._store_states(self.executed + 1, self.all, self.h)
+            else:
+                self._store_states(self.executed[early] + 1, self.all.take(early), self.h[early])
 
     def _present(self, values: Tensor) -> Tensor:
         return values if self.index is None else values[self.index]
@@ -247,7 +250,8 @@ class _ActiveRun:
         x = layer.input_layernorm(self.backbone.inject(h, tokens.h0))
         keys = attention.k_proj(x).view(len(x), -1, attention.head_dim)
         values = attention.v_proj(x).view(len(x), -1, attention.head_dim)
-        _, keys = apply_rotary_pos_emb(keys, keys, *tokens.rope)
+        cos, sin = tokens.rope
+        keys = keys * cos.unsqueeze(1) + rotate_half(keys) * sin.unsqueeze(1)
         slots = self.store.allocate(depth, tokens.rows, tokens.columns, onwards=True)
         self.store.put(0, slots, keys, values)
 

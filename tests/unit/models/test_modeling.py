@@ -51,10 +51,12 @@ def test_bad_calls_that_are_not_refused_yet(policy: str, arguments: dict[str, An
         model(IDS, **arguments)
 
 
-def test_an_unshared_core_cannot_go_beyond_its_layers() -> None:
+def test_an_unshared_core_has_one_depth() -> None:
     model = random_model(small_config("fixed", shared_core=False))
     with pytest.raises(UserError, match="beyond the model's 5, which an unshared core cannot do"):
         model(IDS, max_depth=6)
+    with pytest.raises(UserError, match="exit_depth needs a shared core"):
+        model(IDS, exit_depth=3)
 
 
 def test_with_a_cache_the_mask_covers_earlier_columns_too() -> None:

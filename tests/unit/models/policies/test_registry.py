@@ -14,7 +14,7 @@ def test_policies_are_known_by_name() -> None:
 
 def test_an_unknown_policy_may_only_want_to_be_imported() -> None:
     with pytest.raises(UserError, match=r"did you mean 'similarity'\?.*must be imported first"):
-        policy_class("simularity")
+        policy_class("similarities")
 
 
 def test_a_name_cannot_be_taken_twice() -> None:

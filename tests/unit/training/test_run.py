@@ -1,0 +1,139 @@
+import json
+import os
+import shutil
+import signal
+
+import pytest
+from tests.training_support import Child, begin, resume, tiny_config, train_tiny, weights
+
+from anira.config import UserError, config_hash
+from anira.training import RunFolder
+from anira.training.run import Interrupts, MetricsFile, keep_last, load_run
+
+CONFIG = tiny_config(steps=3)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return train_tiny(tmp_path_factory.mktemp("run"), steps=3)
+
+
+def test_the_folder_follows_from_the_configuration(tmp_path):
+    path = begin(tmp_path, CONFIG)
+    assert path == tmp_path / "mano-anira-o-smoke" / f"{config_hash(CONFIG)}-s0"
+    assert RunFolder(path).read_config() == CONFIG
+
+
+def test_the_configuration_stands_beside_what_else_the_result_depends_on(run):
+    facts = json.loads((run / "config.json").read_text())
+    assert set(facts) == {"config", "versions", "git", "platform"}
+    assert {"anira", "torch", "transformers", "accelerate", "numpy"} <= set(facts["versions"])
+    assert facts["config"]["variant"] == "anira-o"
+    assert facts["config"]["model"]["policy"]["name"] == "anira-o"
+
+
+def test_a_machine_without_git_can_train(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = begin(tmp_path, CONFIG)
+    assert json.loads((path / "config.json").read_text())["git"] == ""
+
+
+def test_the_same_run_twice_is_refused_with_a_hint(tmp_path):
+    path = begin(tmp_path, CONFIG)
+    before = (path / "config.json").read_bytes()
+    with pytest.raises(UserError, match="--resume") as caught:
+        begin(tmp_path, CONFIG)
+    assert str(path) in str(caught.value)
+    assert (path / "config.json").read_bytes() == before
+    assert begin(tmp_path, tiny_config(steps=3, seed=1)) != path
+
+
+def test_two_processes_never_share_a_folder(tmp_path):
+    path = begin(tmp_path, tiny_config(steps=10**6, log_every=1, eval_every=10**6, checkpoint_every=10**6))
+    child = Child(tmp_path / "child", "train", "--resume", path)
+    try:
+        child.wait_for_line(path / "metrics.jsonl")
+        with pytest.raises(UserError, match="another process is training in"):
+            resume(path)
+    finally:
+        child.kill()
+    with RunFolder(path):  # the lock died with its holder
+        pass
+
+
+def test_within_a_process_neither(tmp_path):
+    path = begin(tmp_path, CONFIG)
+    with RunFolder(path), pytest.raises(UserError, match="another process"), RunFolder(path):
+        pass
+    with RunFolder(path):
+        pass
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "{}", '{"config": {}}', '{"config": {"preset": 3}}'])
+def test_what_is_not_a_run_is_refused_by_name(tmp_path, content):
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    with pytest.raises(UserError, match="is not a run") as caught:
+        load_run(tmp_path, None)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_a_run_is_loaded_at_its_last_step_or_at_one_that_is_kept(run):
+    config, model, step = load_run(run, None)
+    assert (config, step) == (CONFIG, 3)
+    assert not model.training
+    assert all((model.state_dict()[name] == value).all() for name, value in weights(run).items())
+    assert load_run(run, 2)[2] == 2
+    with pytest.raises(UserError, match=r"has no checkpoint of step 1; kept: \[2, 3\]"):
+        load_run(run, 1)
+
+
+def test_a_run_without_checkpoints_says_so(tmp_path):
+    path = begin(tmp_path, CONFIG)
+    with pytest.raises(UserError, match="has no checkpoint; kept: none"):
+        load_run(path, None)
+
+
+def test_the_newest_checkpoints_are_kept(tmp_path):
+    for step in (2, 10, 9, 100):
+        (tmp_path / f"step-{step}").mkdir()
+    keep_last(tmp_path, 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-10", "step-100"]
+
+
+class Seen(list):
+    """A tracker that remembers."""
+
+    log = list.append
+
+
+def test_metrics_are_lines_of_json_for_the_file_and_the_trackers(tmp_path):
+    seen = Seen()
+    metrics = MetricsFile(tmp_path / "metrics.jsonl", [seen])
+    assert metrics.flush() == 0
+    metrics.write({"step": 1})
+    size = metrics.flush()
+    metrics.write({"step": 2})
+    metrics.truncate(size)
+    assert (tmp_path / "metrics.jsonl").read_text() == '{"step": 1}\n'
+    assert seen == [{"step": 1}, {"step": 2}]
+
+
+def test_metrics_that_are_lost_are_not_filled_with_nothing(tmp_path, run):
+    path = shutil.copytree(run, tmp_path / "run")
+    os.truncate(path / "metrics.jsonl", 10)
+    with pytest.raises(UserError, match=r"metrics.jsonl has lost lines"):
+        resume(path)
+    (path / "metrics.jsonl").unlink()
+    with pytest.raises(UserError, match=r"metrics.jsonl has lost lines"):
+        resume(path)
+
+
+def test_ctrl_c_is_noted_once_and_obeyed_the_second_time():
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts() as interrupts:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupts.asked
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
