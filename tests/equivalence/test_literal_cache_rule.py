@@ -1,6 +1,6 @@
 """Why an exit writes one more slot: the paper's cache rule, read literally, does not reproduce its training graph.
 
-"Keys and values at depth min(d, d*)" takes those again that iteration d* computed, from its *input* state h(d* - 1). The
+"Keys and values at depth min(d, d*)" are those that iteration d* computed, from its *input* state h(d* - 1). The
 passthrough graph (freeze = "state") shows iteration d > d* the keys and values of the *exit* state h(d*). The literal
 rule is what a cache does under freeze = "kv", so a twin with that setting and the same weights decodes by it.
 """

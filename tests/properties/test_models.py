@@ -4,14 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.models_support import POLICIES, VOCAB, Case, assert_same, pick, random_ids, random_model, small_config
 from torch import Tensor
 
 from anira.models import AniraOutput
 
-quick = settings(deadline=None, max_examples=50)
+# Drawing a case builds a model, which takes longer than drawing a number.
+quick = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 seeds = st.integers(0, 10_000)
 
 

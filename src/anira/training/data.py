@@ -1,5 +1,6 @@
 """Batches: rows by address, padded to a fixed list of lengths, with the noise and the counts that belong to them."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -91,12 +92,12 @@ class Batches:
 
 
 def padded_lengths(max_length: int) -> list[int]:
-    """Return the lengths that compiled runs pad to: about a quarter more each time.
+    """Return the lengths that compiled runs pad to: few, because each costs a compilation.
 
     >>> padded_lengths(64)
-    [16, 20, 25, 32, 40, 50, 64]
+    [20, 29, 43, 64]
     """
     lengths = [max_length]
-    while lengths[-1] > 16:
-        lengths.append(max(16, int(lengths[-1] / 1.25)) if lengths[-1] / 1.25 > 16 else 16)
-    return sorted(set(lengths))
+    while lengths[0] > 24:
+        lengths.insert(0, math.ceil(lengths[0] / 1.5))
+    return lengths
