@@ -47,6 +47,8 @@ def generated(model: AniraForCausalLM, ids: Tensor, mask: Tensor | None = None, 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", MODELS)
 def test_text_is_the_same_with_and_without_a_cache(name: str, mode: str) -> None:
+    if mode == "quantile" and not name.startswith("anira"):
+        pytest.skip("only our two policies have a quantile to select by")
     model, ids, mask = model_of(name), random_ids(3, 8, seed=1), left_padding(3, 8)
     cached, plain = (generated(model, ids, mask, use_cache=use, **MODES[mode]) for use in (True, False))
     assert torch.equal(cached.sequences, plain.sequences)
@@ -190,14 +192,11 @@ def test_lora_learns_its_own_weights_only(name: str) -> None:
     torch.testing.assert_close(adapted(input_ids=ids, use_cache=True).logits, whole, rtol=0, atol=1e-9)
 
 
-LOST = pytest.mark.xfail(strict=True, raises=AssertionError, reason="checkpointed layers lose their frozen keys")
-
-
 @pytest.mark.parametrize(
     ("name", "freeze"),
     [
         *[(name, "state") for name in ("anira-e", "fixed", "unshared", "similarity", "gates")],
-        *[("fixed", "kv"), pytest.param("anira-e", "kv", marks=LOST), pytest.param("similarity", "kv", marks=LOST)],
+        ("fixed", "kv"),
     ],
 )
 def test_gradient_checkpointing_gives_the_same_gradients(name: str, freeze: str) -> None:
@@ -212,3 +211,9 @@ def test_gradient_checkpointing_gives_the_same_gradients(name: str, freeze: str)
         gradients.append([parameter.grad.clone() for parameter in model.parameters()])
     assert model.is_gradient_checkpointing
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-12)
+
+
+def test_gradient_checkpointing_would_lose_frozen_keys_and_is_refused() -> None:
+    model = spread_case(small_config("anira-e", freeze="kv")).model
+    with pytest.raises(UserError, match="does not go with freeze='kv'"):
+        model.gradient_checkpointing_enable()

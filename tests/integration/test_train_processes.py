@@ -81,9 +81,9 @@ def test_the_command_of_the_manual(tmp_path, alone):
     """`accelerate launch ... -m anira.cli train ...`, from the preset to the last line."""
     words = ["--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no"]
     words += ["--dynamo_backend", "no", "--main_process_port", str(free_port()), "-m", "anira.cli", "train", PRESET]
+    words += [*TINY_WORDS, "--precision", "float64", "--compile", "off", "--out", str(tmp_path)]
     done = subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", *words, *TINY_WORDS]
-        + ["--precision", "float64", "--compile", "off", "--out", str(tmp_path)],
+        [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", *words],
         env={**os.environ, "HF_HOME": str(tmp_path / "home")},  # no settings of this machine
         capture_output=True,
         text=True,

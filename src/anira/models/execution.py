@@ -161,9 +161,12 @@ class _ActiveRun:
         self.backbone, self.policy, self.store, self.single = backbone, policy, store, single
         self.all = self.tokens = tokens
         self.max_depth = ctx.max_depth
+        self.hides = False  # whether halted tokens are invisible to the others
         store.skips = store.skips or policy.timing == "route"
         self.state = policy.begin(tokens.h0, ctx)
         self.h = backbone.initial_state(tokens.h0, ctx.positions)
+        if policy.timing == "route":
+            self.h = self.h.clone()  # written in place from the first iteration on, while h0 is still injected
         self.executed = torch.zeros_like(tokens.rows)
         self.index: Tensor | None = None  # the tokens in play; None while that is all of them
         self.attention: _Attention | None = None  # made anew whenever the set of running tokens changes
@@ -174,8 +177,8 @@ class _ActiveRun:
 
     def run(self) -> CoreOutput:
         """Iterate until nobody is left or the last iteration is done."""
-        finished = all(self._iterate(depth) for depth in range(1, self.max_depth + 1))
-        if self.state_frozen and self.stored is None:
+        finished = len(self.all.rows) > 0 and all(self._iterate(depth) for depth in range(1, self.max_depth + 1))
+        if self.state_frozen and self.stored is None and not self.hides:
             if self.single:
                 self._store_exit_states()
             elif finished and self.max_depth < self.store.max_depth:
@@ -202,15 +205,17 @@ class _ActiveRun:
         route = self.policy.route(depth, h, state)
         if self.stored is not None:
             return self._iterate_routed(depth, h, state, route)
+        if route.see is not None:
+            self.hides = self.store.skips = True
         running = int(route.run.sum())
         if running == 0:
-            if self.state_frozen and not self.single:
+            if self.state_frozen and not self.single and not self.hides:
                 self._store_states(depth, self.tokens, h)
             return False
         if running < len(h):
             staying = self._retire(depth, h, route.run)
             h, state, route = h[staying], state.take(staying), _take_route(route, staying)
-        h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=True), route, state)
+        h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=not self.hides), route, state)
         self._write_back(self.index, h, state)
         return True
 
@@ -234,7 +239,7 @@ class _ActiveRun:
 
     def _retire(self, depth: int, h: Tensor, run: Tensor) -> Tensor:
         """Take the tokens that have halted out of play, and return which stay; exit states go to the store."""
-        if self.state_frozen and not self.single:
+        if self.state_frozen and not self.single and not self.hides:
             leaving = (~run).nonzero()[:, 0]
             self._store_states(depth, self.tokens.take(leaving), h[leaving])
         staying = run.nonzero()[:, 0]

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, Cache, DynamicCache, GenerationMixin, PreTrainedModel
+from transformers import initialization as init
 from transformers.utils.generic import ModelOutput
 
 from anira.config import UserError
@@ -14,6 +15,7 @@ from anira.models.backbone import Backbone, Rope, run_layers
 from anira.models.cache import DepthCache, cache_signature
 from anira.models.configuration import AniraConfig
 from anira.models.execution import FlatList, Tokens, run_active, run_parallel
+from anira.models.exits import check_rule
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
 from anira.models.noise import uniform_noise
@@ -95,8 +97,10 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if isinstance(module, Decider):
-            nn.init.constant_(module.out.bias, module.initial_bias)
+        for decider in self.modules():
+            # Hugging Face asks layer by layer, and never a module without parameters of its own.
+            if isinstance(decider, Decider) and decider.out is module:
+                init.constant_(decider.out.bias, decider.bias)
 
     def forward(  # noqa: PLR0913, PLR0917 (the interface of a Hugging Face model)
         self,
@@ -148,7 +152,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             return_dict: anything but False; there for Hugging Face's sake.
         """
         cached = past_key_values is not None if use_cache is None else use_cache
-        self._check_call(labels, cached, output_iteration_states, max_depth, return_dict)
+        self._check_call(labels, cached, output_iteration_states, logits_to_keep, return_dict)
+        self._check_depth(select, threshold, max_depth, exit_depth, noise)
         if noise is None and exit_depth is None and self.training and self.policy.noise_width and not cached:
             noise = self._own_noise(input_ids)
         cache = self._own_cache(past_key_values) if cached else None
@@ -179,24 +184,46 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         )
 
     def _check_call(
-        self, labels: Tensor | None, cached: bool, keep_states: bool, max_depth: int | None, return_dict: bool | None
+        self, labels: Tensor | None, cached: bool, keep_states: bool, keep: int, return_dict: bool | None
     ) -> None:
         if cached and (labels is not None or keep_states):
             raise UserError("labels and output_iteration_states need the parallel graph: leave out the cache")
         if cached and self.policy.causal == "probe":
-            raise UserError(
-                f"policy {self.policy.name!r} looks at logits, which runs without a cache only: use_cache=False"
-            )
+            name = self.policy.name
+            raise UserError(f"policy {name!r} looks at logits, which runs without a cache only: use_cache=False")
+        if labels is not None and keep:
+            raise UserError("labels need all logits: leave out logits_to_keep")
         if return_dict is False:
             raise UserError("return_dict=False is not supported: read the fields of the output")
-        if max_depth is None:
-            return
-        if max_depth < 1:
+
+    def _check_depth(
+        self,
+        select: str | None,
+        threshold: float | None,
+        max_depth: int | None,
+        exit_depth: Tensor | int | None,
+        noise: Tensor | None,
+    ) -> None:
+        policy, trained = self.policy, self.config.max_depth
+        if select is not None or threshold is not None:
+            if not policy.selects or exit_depth is not None:
+                raise UserError(f"select and threshold mean nothing to policy {policy.name!r} or to forced depths")
+            check_rule(select, threshold, default="mode")
+        if noise is not None and noise.shape[-1] != policy.noise_width:
+            raise UserError(f"noise must have {policy.noise_width} channels for {policy.name!r}, not {noise.shape[-1]}")
+        if max_depth is not None and max_depth < 1:
             raise UserError(f"max_depth must be at least 1, not {max_depth}")
-        trained = self.config.max_depth
-        if max_depth > trained and not (self.config.shared_core and self.policy.beyond_max_depth):
-            why = f"policy {self.policy.name!r}" if self.config.shared_core else "an unshared core"
+        if max_depth is not None and max_depth > trained and not (self.config.shared_core and policy.beyond_max_depth):
+            why = f"policy {policy.name!r}" if self.config.shared_core else "an unshared core"
             raise UserError(f"max_depth {max_depth} is beyond the model's {trained}, which {why} cannot do")
+        if exit_depth is not None:
+            self._check_forced(torch.as_tensor(exit_depth), trained if max_depth is None else max_depth)
+
+    def _check_forced(self, exit_depth: Tensor, max_depth: int) -> None:
+        if not self.config.shared_core:
+            raise UserError("exit_depth needs a shared core: a frozen token has no state in layers of their own")
+        if int(exit_depth.min()) < 1 or int(exit_depth.max()) > max_depth:
+            raise UserError(f"exit_depth must lie between 1 and max_depth {max_depth}")
 
     def _prepare(
         self,
@@ -219,6 +246,11 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             valid = attention_mask[:, past:].bool()
         key_valid, padded = valid, attention_mask is not None and not bool(valid.all())
         if cache is not None:
+            if past and depth > cache.core.max_depth and self.config.freeze == "state":
+                raise UserError(
+                    f"max_depth {depth} is beyond the {cache.core.max_depth} of earlier calls, whose tokens left no "
+                    "state to read there: start a new cache"
+                )
             cache.core.extend(valid, depth)
             assert cache.core.valid is not None
             key_valid, padded = cache.core.valid, not cache.core.full
@@ -229,8 +261,6 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         plain = not padded and (time == 1 or past == 0)
         policy = self.policy
         if exit_depth is not None:
-            if not self.config.shared_core:
-                raise UserError("exit_depth needs a shared core: a frozen token has no state in layers of their own")
             policy = Forced(torch.as_tensor(exit_depth, device=input_ids.device).expand_as(input_ids))
         context = Context(valid=valid, positions=position_ids.expand_as(input_ids), max_depth=depth, **settings)
         return _Call(input_ids, policy, context, None if plain else causal_mask(key_valid, time), cache)
@@ -290,6 +320,12 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         x = run_layers(self.model.coda, states.flatten(0, 1), mask, rope, cache)
         logits: Tensor = self.lm_head(self.model.norm(x[:, -keep:] if keep else x))
         return logits.view(num, -1, *logits.shape[1:])
+
+    def gradient_checkpointing_enable(self, *args: Any, **kwargs: Any) -> None:
+        """Recompute layers in the backward pass; not with freeze = "kv", whose kept keys a recomputation would lose."""
+        if self.config.freeze == "kv" and self.policy.timing != "none":
+            raise UserError("gradient checkpointing does not go with freeze='kv' and a policy that halts tokens")
+        super().gradient_checkpointing_enable(*args, **kwargs)
 
     def _own_noise(self, input_ids: Tensor) -> Tensor:
         """Return noise for callers who know nothing of it, such as Hugging Face's Trainer."""

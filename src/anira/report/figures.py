@@ -98,19 +98,18 @@ def _title(axes: Axes, title: str) -> None:
 
 def _lines(axes: Axes, table: pl.DataFrame, looks: Mapping[str, Style], value: str) -> None:
     """Draw a line for each label, its intervals as bars, and hollow markers at knobs that training has not seen."""
-    knobs = table["knob"].unique().sort()
-    gap = float(knobs.diff().drop_nulls().min() or 1)  # type: ignore[arg-type]
-    labels = table["label"].unique(maintain_order=True)
+    gap = min(table["knob"].unique().sort().diff().drop_nulls(), default=1)
+    labels = table["label"].unique(maintain_order=True).to_list()
+    size = 1.0 if len({looks[label] for label in labels}) == len(labels) else 0.6  # seeds share a look: thinner lines
     for i, label in enumerate(labels):
         part, look = table.filter(label=label).sort("knob"), looks[label]
         at = part["knob"] + gap * _DODGE * (i - (len(labels) - 1) / 2)
-        axes.plot(at, part[value], color=look.colour, linestyle=look.line)
-        axes.vlines(at, part["low"], part["high"], color=look.colour, linewidth=1.2)
+        axes.plot(at, part[value], color=look.colour, linestyle=look.line, linewidth=1.8 * size)
+        axes.vlines(at, part["low"], part["high"], color=look.colour, linewidth=1.2 * size)
         for seen, face in ((True, look.colour), (False, PAPER)):
-            chosen = (part["split"] == "seen") == seen
-            axes.plot(
-                at.filter(chosen), part[value].filter(chosen), look.marker, color=look.colour, markerfacecolor=face
-            )
+            kept = (part["split"] == "seen") == seen
+            dots = {"color": look.colour, "markerfacecolor": face, "markersize": 6 * size}
+            axes.plot(at.filter(kept), part[value].filter(kept), look.marker, **dots)
 
 
 def _mark_seen(axes: Axes, table: pl.DataFrame) -> None:

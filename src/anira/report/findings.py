@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anira.analysis import Estimate, Summary, judge_claims
+from anira.analysis.claims import obstacle
 from anira.report.runs import Run
 
 
@@ -39,19 +40,24 @@ def _finding(runs: Sequence[Run], knob: str) -> Finding:
 
 
 def _one(summary: Summary, knob: str) -> str:
-    return f"{_movement(summary.aligned().slope, knob)}; accuracy {_accuracy(summary)}."
+    sentence = f"{_movement(summary.aligned().slope, knob)}; accuracy {_accuracy(summary)}."
+    hindrance = obstacle(summary)
+    return f"no finding, because {hindrance}: {sentence}" if hindrance else sentence
 
 
 def _movement(slope: Estimate, knob: str) -> str:
     if slope.value is None:
         return f"answer depth does not move with {knob}: {slope.reason}"
-    if slope.low is None:
-        return f"mean answer depth changes by {slope.text()} iterations per unit of {knob}"
+    if slope.low is None or slope.high is None:
+        return f"the slope of answer depth against {knob} has no interval: {slope.reason}"
+    # Two decimals, unless they would show an end of the interval as zero that is not.
+    digits = 2 if min(abs(slope.low), abs(slope.high)) >= 0.005 else 3
+    unit = f"iterations per unit of {knob}"
     if not slope.direction:
-        return f"no clear effect: mean answer depth changes by {slope.text()} iterations per unit of {knob}"
-    word = "rises" if slope.direction > 0 else "falls"
-    size = slope if slope.direction > 0 else Estimate(-slope.value, -(slope.high or 0.0), -slope.low)
-    return f"mean answer depth {word} by {size.text()} iterations per unit of {knob}"
+        return f"no clear effect: mean answer depth changes by {slope.text(digits)} {unit}"
+    if slope.direction > 0:
+        return f"mean answer depth rises by {slope.text(digits)} {unit}"
+    return f"mean answer depth falls by {Estimate(-slope.value, -slope.high, -slope.low).text(digits)} {unit}"
 
 
 def _accuracy(summary: Summary) -> str:
@@ -62,10 +68,11 @@ def _accuracy(summary: Summary) -> str:
 def _several(summaries: Sequence[Summary], knob: str) -> str:
     slopes = [summary.aligned().slope for summary in summaries]
     rising, falling = (sum(slope.direction == sign for slope in slopes) for sign in (1, -1))
+    against = f", and clearly falls in {falling}" if falling else ""
     each = ", ".join(slope.text() for slope in slopes)
     right = [summary.accuracy[-1].exact.value or 0.0 for summary in summaries]
     return (
-        f"mean answer depth clearly rises with {knob} in {rising} of {len(slopes)} seeds and falls in {falling}: "
+        f"mean answer depth clearly rises with {knob} in {rising} of {len(slopes)} seeds{against}: "
         f"{each} iterations per unit of {knob}; accuracy {min(right):.2f} to {max(right):.2f}."
     )
 

@@ -14,7 +14,7 @@ def test_a_report_is_written_and_its_path_printed(anira, folder, tmp_path):
     assert (result.status, result.out) == (0, f"{out}\n")
     assert result.err == f"wrote a report of 1 runs ({out.stat().st_size:,} bytes)\n"
     html = out.read_text(encoding="utf-8")
-    assert "The knob L is the number of operators in the expression." in html
+    assert "Difficulty is set by the knob L: operators in the expression." in html
     assert "modulus 5 (23)" in html  # against the paper's preset
     assert {path.name for path in tmp_path.iterdir()} == {"page.html", "tables"}
     depths = pl.read_csv(tmp_path / "tables" / "depth_by_knob.csv")

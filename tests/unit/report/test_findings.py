@@ -1,8 +1,9 @@
 import pytest
 from tests.report_support import FakeRun, write_run
 
+from anira.analysis import Estimate
 from anira.report import load_runs
-from anira.report.findings import findings
+from anira.report.findings import _movement, findings
 
 
 def found(folders, *, knob="L"):
@@ -36,7 +37,25 @@ def test_constant_depth_has_no_direction(folders):
 
 def test_a_model_that_has_not_learned_the_task_is_said_to_say_nothing(tmp_path):
     finding = found([write_run(tmp_path, FakeRun(accuracy=0.3))])
+    assert finding.sentence.startswith(
+        "no finding, because accuracy is not above the majority baseline: mean answer depth"
+    )
     assert "not testable; accuracy is not above the majority baseline" in finding.caveats[0]
+
+
+@pytest.mark.parametrize(
+    ("slope", "words"),
+    [
+        (Estimate(0.312, 0.25, 0.37), "rises by 0.31 [0.25, 0.37]"),
+        (Estimate(-0.312, -0.37, -0.25), "falls by 0.31 [0.25, 0.37]"),
+        (Estimate(0.02, 0.004, 0.036), "rises by 0.020 [0.004, 0.036]"),  # two decimals would say 0.00
+        (Estimate(0.02, -0.1, 0.14), "no clear effect: mean answer depth changes by 0.02 [-0.10, 0.14]"),
+        (Estimate(0.02, reason="too few instances"), "has no interval: too few instances"),
+        (Estimate(None, reason="the depth is constant"), "does not move with L: the depth is constant"),
+    ],
+)
+def test_the_words_follow_the_interval(slope, words):
+    assert words in _movement(slope, "L")
 
 
 @pytest.mark.parametrize(("slopes", "word"), [((0.5, 0.5, 0.5), "supported"), ((0.5, 0.5, 0.0), "inconclusive")])

@@ -110,7 +110,7 @@ def test_long_rows_keep_the_page_light(tmp_path):
 
 
 def test_findings_stand_at_the_top(page):
-    top = page.text[: page.text.index("The knob L")]
+    top = page.text[: page.text.index("Difficulty is set")]
     assert "anira-o on MANO: mean answer depth rises by" in top
     assert "anira-e on MANO: no clear effect" in top
     assert "fixed on MANO: answer depth does not move with L" in top

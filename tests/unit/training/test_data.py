@@ -77,9 +77,9 @@ def test_padded_lengths_are_few_and_close(max_length):
     lengths = padded_lengths(max_length)
     assert lengths[-1] == max_length
     assert lengths == sorted(set(lengths))
-    assert lengths[0] <= 16
-    assert all(after <= before * 1.25 + 2 for before, after in pairwise(lengths))
-    assert len(lengths) <= 30
+    assert lengths[0] <= 24
+    assert all(after <= 1.5 * before for before, after in pairwise(lengths))
+    assert len(lengths) <= 15
 
 
 def test_a_row_that_is_too_long_is_an_error_that_says_what_to_change():

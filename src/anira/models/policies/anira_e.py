@@ -48,6 +48,7 @@ class AniraE(ComputePolicy):
     name = "anira-e"
     Options = AniraEOptions
     timing = "early"
+    selects = True
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)

@@ -58,6 +58,7 @@ class AniraO(ComputePolicy):
     name = "anira-o"
     Options = AniraOOptions
     timing = "online"
+    selects = True
     beyond_max_depth = True
 
     def __init__(self, config: Any) -> None:

@@ -71,7 +71,10 @@ class Route:
     weight: Float[Tensor, "*tokens"] | None = None
     """Coefficient of the update, carrying gradient (straight-through, a gate); None is `run`."""
     see: Bool[Tensor, "*tokens"] | None = None
-    """Whose keys and values are visible in this iteration; None is everyone that has any."""
+    """Whose keys and values are visible in this iteration: None, everyone that has any; or `run`, those who run it.
+
+    Other choices make sense in the parallel graph only; decoding keeps no keys for them.
+    """
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ class ComputePolicy(nn.Module, ABC):
     Options: ClassVar[type]
     timing: ClassVar[Literal["none", "early", "online", "route"]]
     causal: ClassVar[Literal["exact", "surrogate", "probe"]] = "exact"
+    selects: ClassVar[bool] = False
+    """Whether `select` and `threshold` mean anything to the policy."""
     beyond_max_depth: ClassVar[bool] = False
     """Whether more iterations than in training make sense (never for an unshared core)."""
     noise_width: int = 0

@@ -18,7 +18,7 @@ class Decider(nn.Module):
         self.up = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.out = nn.Linear(config.intermediate_size, outputs, bias=True)
         self.detach = detach
-        self.initial_bias = bias
+        self.bias = bias
 
     def forward(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
         """Return the logits of the decision for every token."""

@@ -1,0 +1,129 @@
+"""The record tables: what stands in them and in which type, and the folder they lie in."""
+
+import json
+
+import polars as pl
+import pytest
+from tests.unit.evaluation.evaluation_support import SUBJECT, TASKS, evaluated, model_for
+
+from anira.config import UserError
+from anira.evaluation import EvaluationConfig, RecordFolder, evaluate
+
+TEXT, LONG, INT, FLOAT, TRUTH = pl.String, pl.Int64, pl.Int32, pl.Float32, pl.Boolean
+INSTANCES = {
+    **{"run_id": TEXT, "step": LONG, "instance_id": LONG, "task": TEXT, "subtask": TEXT, "knob": LONG, "split": TEXT},
+    **{"variant": TEXT, "seed": LONG, "select": TEXT, "threshold": pl.Float64, "decode": TEXT, "override": TEXT},
+    **{"correct": TRUTH, "lenient_correct": TRUTH, "question": TEXT, "answer": TEXT, "predicted": TEXT},
+    **{"seen_in_training": TRUTH, "num_tokens": INT, "iterations": LONG, "full_iterations": LONG, "decisions": LONG},
+    **{"flops": LONG, "full_flops": LONG, "kv_slots": LONG, "full_kv_slots": LONG},
+}
+TOKENS = {
+    **{"run_id": TEXT, "step": LONG, "instance_id": LONG, "knob": LONG, "position": INT, "input_id": INT},
+    **{"input_text": TEXT, "target_id": INT, "target_kind": TEXT, "predicted_id": INT, "correct": TRUTH},
+    **{"exit_depth": pl.Int16, "executed": pl.Int16, "expected_depth": FLOAT, "exit_probs": pl.List(FLOAT)},
+    **{"margin": FLOAT},
+}
+META = {
+    "mano": ["height"],
+    "brevo": ["reachable_nodes", "reachable_edges", "longest_chain", "visible_nodes"],
+    "depo": ["nodes"],
+}
+
+
+@pytest.mark.parametrize("policy", ["anira-e", "anira-o", "fixed", "similarity", "gates"])
+@pytest.mark.parametrize("name", TASKS)
+def test_tables_have_the_columns_of_the_schema(tmp_path, name, policy):
+    task = TASKS[name]
+    instances, tokens = evaluated(model_for(task, policy), task, tmp_path / "e", count=3)
+    rows = task.rows(seed=0, stream="eval", start=0, count=1, knob=task.knob.seen[0])
+    meta = {f"meta_{key}": LONG for key in task.instance(rows, 0).meta}
+    assert list(instances.schema.items()) == list({**INSTANCES, **meta}.items())
+    probes = {
+        probe.name if probe.name == "predecessor_positions" else f"probe_{probe.name}": (
+            pl.List(INT) if probe.name == "predecessor_positions" else FLOAT
+        )
+        for probe in task.probe_specs
+    }
+    assert list(tokens.schema.items()) == list({**TOKENS, **probes}.items())
+    has_distribution = policy.startswith("anira")
+    for column in ("expected_depth", "exit_probs", "margin"):
+        assert tokens[column].null_count() == (0 if has_distribution else len(tokens))
+
+
+def test_ids_join_the_tables(tmp_path):
+    task = TASKS["mano"]
+    instances, tokens = evaluated(model_for(task), task, tmp_path / "e", count=5)
+    assert instances["instance_id"].to_list() == list(range(5 * len(task.knob.seen)))
+    lengths = tokens.group_by("instance_id", maintain_order=True).agg(
+        pl.len().cast(pl.Int32).alias("num_tokens"), pl.col("knob").first(), pl.col("position").max()
+    )
+    assert lengths.select("instance_id", "num_tokens", "knob").equals(
+        instances.select("instance_id", "num_tokens", "knob")
+    )
+    assert (lengths["position"] + 1 == lengths["num_tokens"]).all()
+    for table in (instances, tokens):
+        assert table.select("run_id", "step").unique().rows() == [("run", 7)]
+
+
+def test_the_folder_says_what_was_asked(tmp_path):
+    task = TASKS["mano"]
+    config = EvaluationConfig(knobs=(1, 2), count=3, threshold=0.75)
+    evaluate(model_for(task), task, config, SUBJECT, tmp_path / "e")
+    asked = json.loads((tmp_path / "e" / "evaluation.json").read_text())
+    expected = {"step": 7, "knobs": [1, 2], "n": 3, "select": "quantile", "threshold": 0.75, "decode": "parallel"}
+    assert expected.items() <= asked.items()
+    assert (asked["override"], asked["records_version"], asked["complete"]) == ("", 1, True)
+    assert (asked["run_id"], asked["variant"], asked["seed"]) == ("run", "anira-o", 3)
+    names = {"instances-k001.parquet", "instances-k002.parquet", "tokens-k001.parquet", "tokens-k002.parquet"}
+    assert {path.name for path in (tmp_path / "e").iterdir()} == names | {"evaluation.json"}
+
+
+def folder(tmp_path, asked=None):
+    records = RecordFolder(tmp_path / "e")
+    records.open(asked or {"knobs": [3, 4]})
+    return records
+
+
+TABLE = pl.DataFrame({"a": [1]})
+
+
+def test_a_knob_counts_once_both_of_its_files_are_there(tmp_path):
+    records = folder(tmp_path)
+    assert records.missing([3, 4]) == [3, 4]
+    records.write(3, TABLE, TABLE)
+    assert records.missing([3, 4]) == [4]
+    (tmp_path / "e" / "tokens-k004.parquet").write_bytes(b"")  # the tokens come first: nothing is done yet
+    assert records.missing([3, 4]) == [4]
+
+
+def test_it_is_complete_only_when_closed(tmp_path):
+    records = folder(tmp_path)
+    state = tmp_path / "e" / "evaluation.json"
+    assert json.loads(state.read_text())["complete"] is False
+    records.close()
+    assert json.loads(state.read_text())["complete"] is True
+    folder(tmp_path)
+    assert json.loads(state.read_text())["complete"] is False
+
+
+def test_another_evaluation_in_the_same_folder_is_refused(tmp_path):
+    folder(tmp_path)
+    before = (tmp_path / "e" / "evaluation.json").read_bytes()
+    with pytest.raises(UserError, match="holds another evaluation") as caught:
+        folder(tmp_path, {"knobs": [3, 5]})
+    assert str(tmp_path / "e") in str(caught.value)
+    assert (tmp_path / "e" / "evaluation.json").read_bytes() == before
+
+
+def test_a_full_disk_leaves_whole_files_and_a_reason(tmp_path, monkeypatch):
+    records = folder(tmp_path)
+    records.write(3, TABLE, TABLE)
+
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("anira.evaluation.records.os.replace", full)
+    with pytest.raises(UserError, match=r"cannot write .*tokens-k004.parquet: No space left on device"):
+        records.write(4, TABLE, TABLE)
+    assert {path.suffix for path in (tmp_path / "e").iterdir()} == {".json", ".parquet"}
+    assert records.missing([3, 4]) == [4]
