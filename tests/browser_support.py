@@ -60,10 +60,13 @@ class Browser:
 
     def __exit__(self, *_: object) -> None:
         self._session = {}
-        self.call("Browser.close")
-        self._process.wait(_PATIENCE)
-        os.close(self._read)
-        os.close(self._write)
+        try:
+            self.call("Browser.close")
+            self._process.wait(_PATIENCE)
+        finally:
+            self._process.kill()
+            os.close(self._read)
+            os.close(self._write)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return its answer."""

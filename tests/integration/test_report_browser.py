@@ -12,6 +12,8 @@ from tests.report_support import FakeRun, write_run
 
 from anira.report import KnobWords, build, load_runs
 
+pytestmark = pytest.mark.slow
+
 WIDE, PHONE = 1280, 390
 VIEWS = [(width, scheme) for width in (WIDE, PHONE) for scheme in ("light", "dark")]
 

@@ -108,8 +108,8 @@ def _lines(axes: Axes, table: pl.DataFrame, looks: Mapping[str, Style], value: s
         axes.vlines(at, part["low"], part["high"], color=look.colour, linewidth=1.2 * size)
         for seen, face in ((True, look.colour), (False, PAPER)):
             kept = (part["split"] == "seen") == seen
-            dots = {"color": look.colour, "markerfacecolor": face, "markersize": 6 * size}
-            axes.plot(at.filter(kept), part[value].filter(kept), look.marker, **dots)
+            x, y = at.filter(kept), part[value].filter(kept)
+            axes.plot(x, y, look.marker, color=look.colour, markerfacecolor=face, markersize=6 * size)
 
 
 def _mark_seen(axes: Axes, table: pl.DataFrame) -> None:

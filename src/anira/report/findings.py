@@ -70,10 +70,10 @@ def _several(summaries: Sequence[Summary], knob: str) -> str:
     rising, falling = (sum(slope.direction == sign for slope in slopes) for sign in (1, -1))
     against = f", and clearly falls in {falling}" if falling else ""
     each = ", ".join(slope.text() for slope in slopes)
-    right = [summary.accuracy[-1].exact.value or 0.0 for summary in summaries]
+    right = sorted(f"{summary.accuracy[-1].exact.value or 0.0:.2f}" for summary in summaries)
     return (
         f"mean answer depth clearly rises with {knob} in {rising} of {len(slopes)} seeds{against}: "
-        f"{each} iterations per unit of {knob}; accuracy {min(right):.2f} to {max(right):.2f}."
+        f"{each} iterations per unit of {knob}; accuracy {' to '.join(dict.fromkeys([right[0], right[-1]]))}."
     )
 
 

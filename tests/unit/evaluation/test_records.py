@@ -23,11 +23,6 @@ TOKENS = {
     **{"exit_depth": pl.Int16, "executed": pl.Int16, "expected_depth": FLOAT, "exit_probs": pl.List(FLOAT)},
     **{"margin": FLOAT},
 }
-META = {
-    "mano": ["height"],
-    "brevo": ["reachable_nodes", "reachable_edges", "longest_chain", "visible_nodes"],
-    "depo": ["nodes"],
-}
 
 
 @pytest.mark.parametrize("policy", ["anira-e", "anira-o", "fixed", "similarity", "gates"])

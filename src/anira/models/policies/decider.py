@@ -22,11 +22,16 @@ class Decider(nn.Module):
 
     def forward(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
         """Return the logits of the decision for every token."""
-        with torch.autocast(h.device.type, enabled=False):
-            x = at_least_float32(h.detach() if self.detach else h)
-            x = nn.functional.layer_norm(x, self.norm.normalized_shape, *self._cast(x, self.norm), self.norm.eps)
-            x = nn.functional.linear(x, *self._cast(x, self.up))
-            return nn.functional.linear(nn.functional.silu(x), *self._cast(x, self.out))
+        x = at_least_float32(h.detach() if self.detach else h)
+        if torch.is_autocast_enabled(h.device.type):
+            with torch.autocast(h.device.type, enabled=False):
+                return self._decide(x)
+        return self._decide(x)
+
+    def _decide(self, x: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
+        x = nn.functional.layer_norm(x, self.norm.normalized_shape, *self._cast(x, self.norm), self.norm.eps)
+        x = nn.functional.linear(x, *self._cast(x, self.up))
+        return nn.functional.linear(nn.functional.silu(x), *self._cast(x, self.out))
 
     @staticmethod
     def _cast(x: Tensor, module: nn.LayerNorm | nn.Linear) -> tuple[Tensor, Tensor | None]:
