@@ -35,6 +35,10 @@ class EvaluationConfig:
     override: Literal["", "permuted"] = ""
     """permuted: every token gets the depth of another one, at random: accuracy at equal compute."""
 
+    def __post_init__(self) -> None:
+        if self.override and self.decode == "generated":
+            raise UserError("--override permuted goes with parallel evaluation: leave out --generate")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:

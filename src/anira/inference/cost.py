@@ -65,8 +65,8 @@ def forward_cost(
 ) -> Cost:
     """Return the cost of rows in which each token executed so many iterations, attention over earlier tokens included.
 
-    A token that exits early under freeze = "state" pays one more projection to keys and values, and keeps one more
-    slot.
+    A token that exits early under freeze = "state" pays one more projection to keys and values (of the state as an
+    iteration would read it), and keeps one more slot.
     """
     depth = config.max_depth if max_depth is None else max_depth
     valid = torch.ones_like(executed, dtype=torch.bool) if valid is None else valid
@@ -83,7 +83,7 @@ def forward_cost(
         tokens=tokens,
         iterations=int(runs.sum()),
         decisions=decisions,
-        core_flops=int((runs * each).sum()) + early * _kv_flops(config),
+        core_flops=int((runs * each).sum()) + early * (inject + _kv_flops(config)),
         decision_flops=decisions * policy.decision_flops(),
         other_flops=outer * int((layer + per_key * keys).sum()) + 2 * tokens * config.hidden_size * config.vocab_size,
         kv_slots=int(runs.sum()) + early,

@@ -7,6 +7,7 @@ import platform
 import shutil
 import signal
 import subprocess
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -75,6 +76,7 @@ class RunFolder:
             "versions": _versions(),
             "git": _git_hash(),
             "platform": platform.platform(),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         partial = self.path / "config.json.part"
         partial.write_text(json.dumps(facts, indent=2) + "\n")

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from tests.report_support import FakeRun, write_run
 
@@ -40,6 +42,11 @@ def test_commands_make_each_run_once_and_then_the_page(seeds):
         "anira train mano-anira-o-cpu --seed 1",
         "anira report runs/mano-anira-o-cpu/0123abcd-s0 runs/mano-anira-o-cpu/0123abcd-s1",
     ]
+
+
+def test_the_origin_has_the_date_if_the_run_stored_one(seeds):
+    dated = replace(seeds[0], origin={"date": "2026-11-15", "git": "e23a470"})
+    assert origin(dated) == "mano-anira-o-cpu/0123abcd-s0, 2026-11-15, commit e23a470"
 
 
 def test_the_origin_is_what_the_run_stored(seeds):
