@@ -80,7 +80,7 @@ MISTAKES = {
     "unknown task": ("mino-fixed-cpu", "did you mean 'mano-fixed-cpu'"),
     "unknown variant": ("mano-anira-u-cpu", "did you mean 'anira-"),
     "preset after an option": ("--steps 3 mano-fixed-smoke", "the preset comes first"),
-    "unknown option": (f"{PRESET} --step 3", "perhaps you meant --steps"),
+    "unknown option": (f"{PRESET} --step 3", "--steps INT"),
     "unknown option of the task": (f"{PRESET} --task.modulo 3", "perhaps you meant --task.modulus"),
     "unknown option of the policy": ("mano-fixed-smoke --policy.gamma 3", "unknown option: --policy.gamma"),
     "word for a number": (f"{PRESET} --steps many", "--steps must be INT, not 'many'"),

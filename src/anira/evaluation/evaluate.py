@@ -98,6 +98,8 @@ def _asked(config: EvaluationConfig, subject: Subject, labels: Labels) -> dict[s
 def _labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subject) -> Labels:
     default = {"anira-e": "mode", "anira-o": "median"}.get(model.policy.name, "")
     rule = config.select or ("quantile" if config.threshold is not None else default)
+    if rule and not model.policy.selects:
+        raise UserError(f"policy {model.policy.name!r} has no rule to choose depth by: leave out select and threshold")
     if rule:
         check_rule(rule, config.threshold, default="mode")
     return Labels(

@@ -5,6 +5,7 @@ layer, and a table that says which slot stands for a token in each iteration. A 
 to its last slot.
 """
 
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -13,6 +14,8 @@ from torch import Tensor
 from transformers.cache_utils import Cache, DynamicLayer
 
 from anira.models.configuration import AniraConfig
+
+_SPARE_COLUMNS = 64
 
 
 class SlotStore:
@@ -27,39 +30,58 @@ class SlotStore:
         self.pools: list[Tensor | None] = [None] * num_layers
         self.used = 0
         self.max_depth = max_depth
-        self.table: Int[Tensor, "depth batch columns"] | None = None
-        self.valid: Bool[Tensor, "batch columns"] | None = None
-        self.exit_depth: Int[Tensor, "batch columns"] | None = None
+        self.num_columns = 0
+        """How many tokens a row holds, padding included."""
+        self._columns: _Columns | None = None
         self.full = True
         """Whether no column of any row is padding."""
         self.skips = False
         """Whether a token may be without a slot in some iteration (policies that skip)."""
 
     @property
-    def num_columns(self) -> int:
-        """Return how many tokens a row holds, padding included."""
-        return 0 if self.valid is None else self.valid.shape[1]
+    def table(self) -> Int[Tensor, "depth batch columns"]:
+        """Which slot stands for a token in each iteration; -1 is none."""
+        assert self._columns is not None
+        return self._columns.table[..., : self.num_columns]
+
+    @property
+    def valid(self) -> Bool[Tensor, "batch columns"]:
+        """Which columns are tokens, not padding."""
+        assert self._columns is not None
+        return self._columns.valid[:, : self.num_columns]
+
+    @property
+    def exit_depth(self) -> Int[Tensor, "batch columns"]:
+        """The depth of every token, 0 at padding."""
+        assert self._columns is not None
+        return self._columns.exit_depth[:, : self.num_columns]
+
+    @property
+    def batch(self) -> int:
+        """How many rows there are, 0 before the first call."""
+        return 0 if self._columns is None else len(self._columns.valid)
 
     @property
     def dense(self) -> bool:
         """Whether every column of every row has a slot in every iteration, so that no mask is needed."""
         return self.full and not self.skips
 
-    def extend(self, valid: Bool[Tensor, "batch time"], max_depth: int) -> None:
+    def extend(self, valid: Bool[Tensor, "batch time"], max_depth: int, *, full: bool) -> None:
         """Add columns for new tokens, and iterations if this call may run more of them than earlier ones."""
-        shape = (self.max_depth, *valid.shape)
-        table = torch.full(shape, -1, dtype=torch.int32, device=valid.device)
-        depth = torch.zeros(valid.shape, dtype=torch.int16, device=valid.device)
-        if self.table is None or self.valid is None or self.exit_depth is None:
-            self.table, self.valid, self.exit_depth = table, valid, depth
-        else:
-            self.table = torch.cat([self.table, table], dim=2)
-            self.valid = torch.cat([self.valid, valid], dim=1)
-            self.exit_depth = torch.cat([self.exit_depth, depth], dim=1)
+        first, last = self.num_columns, self.num_columns + valid.shape[1]
+        if self._columns is None:
+            self._columns = _Columns.empty(self.max_depth, len(valid), last, valid.device)
+        elif last > self._columns.valid.shape[1]:
+            spare = _Columns.empty(self.max_depth, len(valid), last - first + _SPARE_COLUMNS, valid.device)
+            self._columns = self._columns.cut(first).join(spare)
         if max_depth > self.max_depth:
-            more = self.table[-1:].expand(max_depth - self.max_depth, -1, -1)
-            self.table, self.max_depth = torch.cat([self.table, more]), max_depth
-        self.full = self.full and bool(valid.all())
+            table = self._columns.table
+            more = table[-1:].expand(max_depth - self.max_depth, -1, -1)
+            self._columns = replace(self._columns, table=torch.cat([table, more]))
+            self.max_depth = max_depth
+        self._columns.valid[:, first:last] = valid
+        self.num_columns = last
+        self.full = self.full and full
 
     def allocate(
         self,
@@ -73,7 +95,6 @@ class SlotStore:
 
         A tensor of depths gives each token an iteration of its own to start from.
         """
-        assert self.table is not None
         slots = slice(self.used, self.used + len(rows))
         number = torch.arange(slots.start, slots.stop, dtype=torch.int32, device=rows.device)
         if isinstance(depth, int):
@@ -105,37 +126,66 @@ class SlotStore:
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows, in this order; a row may be taken several times and then shares its slots."""
-        if self.table is None or self.valid is None or self.exit_depth is None:
-            return
-        self.table = self.table.index_select(1, rows)
-        self.valid, self.exit_depth = self.valid.index_select(0, rows), self.exit_depth.index_select(0, rows)
-        self._collect()
+        if self._columns is not None:
+            self._columns = self._columns.rows(rows)
+            self._collect()
 
     def crop(self, num_columns: int) -> None:
         """Keep the first columns."""
-        if self.table is None or self.valid is None or self.exit_depth is None:
-            return
-        self.table = self.table[..., :num_columns].contiguous()
-        self.valid = self.valid[:, :num_columns].contiguous()
-        self.exit_depth = self.exit_depth[:, :num_columns].contiguous()
-        self._collect()
+        if self._columns is not None:
+            self._columns, self.num_columns = self._columns.cut(num_columns), num_columns
+            self._collect()
 
     def nbytes(self) -> int:
         """Return the bytes of every tensor held."""
-        tensors = [*self.pools, self.table, self.valid, self.exit_depth]
+        tensors = [*self.pools, *(() if self._columns is None else self._columns.tensors())]
         return sum(tensor.nbytes for tensor in tensors if tensor is not None)
 
     def _collect(self) -> None:
         """Drop the slots that no token points to any more and number the others anew."""
-        assert self.table is not None
-        kept, number = torch.unique(self.table, return_inverse=True)
+        assert self._columns is not None
+        kept, number = torch.unique(self._columns.table, return_inverse=True)
         holes = int(bool(len(kept)) and bool(kept[0] < 0))
         kept = kept[holes:]
         self.used = len(kept)
         if self.used and int(kept[-1]) == self.used - 1:
             return  # only the last slots went: nothing to move
-        self.table = (number - holes).to(torch.int32)
+        self._columns = replace(self._columns, table=(number - holes).to(torch.int32))
         self.pools = [None if pool is None else pool.index_select(0, kept) for pool in self.pools]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What is known of every column of every row; some columns may be spare, so that not every call must grow it."""
+
+    table: Int[Tensor, "depth batch columns"]
+    valid: Bool[Tensor, "batch columns"]
+    exit_depth: Int[Tensor, "batch columns"]
+
+    @staticmethod
+    def empty(max_depth: int, batch: int, columns: int, device: torch.device) -> "_Columns":
+        """Return columns without tokens."""
+        return _Columns(
+            torch.full((max_depth, batch, columns), -1, dtype=torch.int32, device=device),
+            torch.zeros((batch, columns), dtype=torch.bool, device=device),
+            torch.zeros((batch, columns), dtype=torch.int16, device=device),
+        )
+
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return all there is."""
+        return self.table, self.valid, self.exit_depth
+
+    def cut(self, columns: int) -> "_Columns":
+        """Return the first columns."""
+        return _Columns(*(tensor[..., :columns].contiguous() for tensor in self.tensors()))
+
+    def join(self, other: "_Columns") -> "_Columns":
+        """Return these columns, then the others."""
+        return _Columns(*(torch.cat(pair, dim=-1) for pair in zip(self.tensors(), other.tensors(), strict=True)))
+
+    def rows(self, rows: Tensor) -> "_Columns":
+        """Return these rows, in this order."""
+        return _Columns(*(tensor.index_select(-2, rows) for tensor in self.tensors()))
 
 
 class DepthCache(Cache):
@@ -150,7 +200,7 @@ class DepthCache(Cache):
     @property
     def exit_depth(self) -> Int[Tensor, "batch columns"] | None:
         """The depth of every token so far, 0 at padding: the depth trace of a generation."""
-        return None if self.core.exit_depth is None else self.core.exit_depth.long()
+        return self.core.exit_depth.long() if self.core.batch else None
 
     @property
     def num_slots(self) -> int:
@@ -185,15 +235,15 @@ class DepthCache(Cache):
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Repeat every row; the copies share the core's slots."""
         super().batch_repeat_interleave(repeats)
-        if self.core.valid is not None:
-            rows = torch.arange(len(self.core.valid), device=self.core.valid.device)
+        if self.core.batch:
+            rows = torch.arange(self.core.batch, device=self.core.valid.device)
             self.core.select(rows.repeat_interleave(repeats))
 
     def batch_select_indices(self, indices: Tensor) -> None:
         """Keep some rows."""
         super().batch_select_indices(indices)
-        if self.core.valid is not None:
-            rows = torch.arange(len(self.core.valid), device=self.core.valid.device)
+        if self.core.batch:
+            rows = torch.arange(self.core.batch, device=self.core.valid.device)
             self.core.select(rows[indices])
 
 

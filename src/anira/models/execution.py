@@ -296,8 +296,7 @@ class _Attention:
 
     def __init__(self, store: SlotStore, tokens: Tokens, single: bool) -> None:
         self.store = store
-        assert store.valid is not None
-        batch, columns = store.valid.shape
+        batch, columns = store.batch, store.num_columns
         self.columns = tokens.columns
         self.row_ids, self.most = tokens.rows, 1
         if not single:
@@ -312,7 +311,6 @@ class _Attention:
 
     def begin(self, depth: int, slots: slice) -> None:
         """Note the iteration, where its keys and values go, and who sees whom in it."""
-        assert self.store.table is not None
         self.depth, self.slots = depth, slots
         if self.whole:
             return

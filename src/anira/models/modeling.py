@@ -244,15 +244,14 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         valid = torch.ones_like(input_ids, dtype=torch.bool)
         if attention_mask is not None:
             valid = attention_mask[:, past:].bool()
-        key_valid, padded = valid, attention_mask is not None and not bool(valid.all())
+        key_valid, padded = valid, attention_mask is not None and not bool(valid.all())  # no mask, nothing to look at
         if cache is not None:
             if past and depth > cache.core.max_depth and self.config.freeze == "state":
                 raise UserError(
                     f"max_depth {depth} is beyond the {cache.core.max_depth} of earlier calls, whose tokens left no "
                     "state to read there: start a new cache"
                 )
-            cache.core.extend(valid, depth)
-            assert cache.core.valid is not None
+            cache.core.extend(valid, depth, full=not padded)
             key_valid, padded = cache.core.valid, not cache.core.full
         if position_ids is None and not padded:
             position_ids = torch.arange(past, past + time, device=input_ids.device)[None]
@@ -276,7 +275,6 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _run_active(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
         assert call.cache is not None
         store, ctx, policy = call.cache.core, call.context, call.policy
-        assert store.exit_depth is not None
         time = h0.shape[1]
         flat = FlatList(ctx.valid, whole=store.full)
         rows, columns = flat.places(store.num_columns - time)

@@ -133,6 +133,13 @@ def test_a_rule_that_makes_no_sense_is_refused_before_any_work(tmp_path, asked, 
     assert not (tmp_path / "e").exists()
 
 
+@pytest.mark.parametrize("asked", [{"select": "mode"}, {"threshold": 0.5}])
+def test_a_policy_that_selects_nothing_takes_no_rule(tmp_path, asked):
+    with pytest.raises(UserError, match="policy 'fixed' has no rule to choose depth by"):
+        evaluate(model_for(MANO, "fixed"), MANO, EvaluationConfig(knobs=(1,), **asked), SUBJECT, tmp_path / "e")
+    assert not (tmp_path / "e").exists()
+
+
 def test_the_model_is_left_as_it_was(tmp_path):
     model = model_for(MANO).train()
     evaluate(model, MANO, EvaluationConfig(knobs=(1,), count=2), SUBJECT, tmp_path / "e")
