@@ -20,7 +20,7 @@ QUESTIONS = {
 @pytest.fixture(scope="module", params=QUESTIONS)
 def run(request, tmp_path_factory):
     """A run of each task, of large initial weights and next to no training, so that depths differ."""
-    settings = {"steps": 4, "learning_rate": 1e-6, "model": {"initializer_range": 0.7}, "seed": 3}
+    settings = {"steps": 4, "learning_rate": 1e-6, "model": {"initializer_range": 0.7}, "seed": 1}
     return train_tiny(tmp_path_factory.mktemp(request.param), f"{request.param}-anira-o-smoke", **settings)
 
 

@@ -3,6 +3,7 @@
 import errno
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -182,3 +183,18 @@ def test_help_shows_presets_and_the_options_of_one(anira):
     options = anira("train", PRESET, "--help").out
     for word in ("--steps INT", "--gamma-warmup-steps", "--task.modulus", "--model.max-depth", "--policy.gamma"):
         assert word in options
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "generate"])
+def test_help_loads_nothing_heavy(command):
+    program = (
+        "import sys; from anira.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    words = [sys.executable, "-c", program, command, "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("usage: anira")
+    assert "'anira'" in done.stderr
+    for name in ("torch", "transformers", "accelerate", "polars"):
+        assert f"'{name}'" not in done.stderr

@@ -26,7 +26,7 @@ def test_the_folder_follows_from_the_configuration(tmp_path):
 
 def test_the_configuration_stands_beside_what_else_the_result_depends_on(run):
     facts = json.loads((run / "config.json").read_text())
-    assert set(facts) == {"config", "versions", "git", "platform"}
+    assert {"config", "versions", "git", "platform"} <= set(facts)
     assert {"anira", "torch", "transformers", "accelerate", "numpy"} <= set(facts["versions"])
     assert facts["config"]["variant"] == "anira-o"
     assert facts["config"]["model"]["policy"]["name"] == "anira-o"

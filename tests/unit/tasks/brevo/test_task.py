@@ -95,7 +95,7 @@ def test_the_largest_graphs_are_generated_and_solved() -> None:
         ({"max_nodes": 256}, "max_nodes must be between 3 and 255, not 256"),
         ({"min_nodes": 1}, "min_nodes must be between 2 and max_nodes = 30, not 1"),
         ({"min_nodes": 9, "max_nodes": 8}, "min_nodes must be between 2 and max_nodes = 8, not 9"),
-        ({"size_law": "uniform"}, "unknown size_law 'uniform': did you mean 'uniform'?"),
+        ({"size_law": "unifrom"}, "unknown size_law 'unifrom': did you mean 'uniform'?"),
     ],
 )
 def test_contradictory_options_are_refused(options: dict, message: str) -> None:
