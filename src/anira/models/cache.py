@@ -87,21 +87,29 @@ class SlotStore:
         self,
         depth: int | Int[Tensor, " tokens"],
         rows: Int[Tensor, " tokens"],
-        columns: Int[Tensor, " tokens"],
+        columns: Int[Tensor, " tokens"] | None,
         *,
         onwards: bool,
     ) -> slice:
         """Give each token a new slot for iteration `depth`, and for the later ones too if `onwards`.
 
-        A tensor of depths gives each token an iteration of its own to start from.
+        Without columns the tokens are in the last one. A tensor of depths gives each token an iteration of its own to
+        start from.
         """
         slots = slice(self.used, self.used + len(rows))
         number = torch.arange(slots.start, slots.stop, dtype=torch.int32, device=rows.device)
+        table = self.table
+        place: tuple[Tensor | slice, ...] = (rows,) if columns is None else (rows, columns)
+        if columns is None:
+            table = table[..., -1]
+            if len(rows) == self.batch:
+                place = (slice(None),)  # views are cheaper than index arrays
         if isinstance(depth, int):
-            self.table[depth - 1 : self.max_depth if onwards else depth, rows, columns] = number
+            table[(slice(depth - 1, self.max_depth if onwards else depth), *place)] = number
         else:
             later = torch.arange(1, self.max_depth + 1, device=rows.device)[:, None] >= depth
-            self.table[:, rows, columns] = torch.where(later, number, self.table[:, rows, columns])
+            place = (slice(None), *place)
+            table[place] = torch.where(later, number, table[place])
         self.used = slots.stop
         return slots
 

@@ -257,18 +257,22 @@ class _ActiveRun:
         values = attention.v_proj(x).view(len(x), -1, attention.head_dim)
         cos, sin = tokens.rope
         keys = keys * cos.unsqueeze(1) + rotate_half(keys) * sin.unsqueeze(1)
-        slots = self.store.allocate(depth, tokens.rows, tokens.columns, onwards=True)
+        slots = self._allocate(depth, tokens, onwards=True)
         self.store.put(0, slots, keys, values)
 
     def _core(self, depth: int, tokens: Tokens, h: Tensor, *, onwards: bool) -> Tensor:
         """Return the core's output for these tokens; their keys and values go to the store on the way."""
-        slots = self.store.allocate(depth, tokens.rows, tokens.columns, onwards=onwards)
+        slots = self._allocate(depth, tokens, onwards=onwards)
         self.attention = self.attention or _Attention(self.store, tokens, self.single)
         self.attention.begin(depth, slots)
         x = self.backbone.inject(h, tokens.h0)
         for layer in self.backbone.core_layers(depth):
             x = self.attention.layer(layer, x, tokens.rope)
         return x
+
+    def _allocate(self, depth: int | Tensor, tokens: Tokens, *, onwards: bool) -> slice:
+        columns = None if self.single else tokens.columns
+        return self.store.allocate(depth, tokens.rows, columns, onwards=onwards)
 
     def _write_back(self, index: Tensor | None, h: Tensor, state: Any) -> None:
         if index is None:
