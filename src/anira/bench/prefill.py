@@ -7,7 +7,16 @@ import torch
 from transformers import DynamicCache
 
 from anira.bench.decode import INTERCEPT_BAR, SLOPE_BAR
-from anira.bench.subjects import DEPTHS, STOCK_LAYERS, anira_model, force_depth, force_mixture, random_ids, stock_model
+from anira.bench.subjects import (
+    DEPTHS,
+    MAX_DEPTH,
+    STOCK_LAYERS,
+    anira_model,
+    force_depth,
+    force_mixture,
+    random_ids,
+    stock_model,
+)
 from anira.bench.timing import Line, interleaved_medians
 from anira.inference import forward_cost, layer_flops
 from anira.models import AniraForCausalLM
@@ -25,7 +34,7 @@ def bench_prefill(*, repeats: int, report: Callable[[str], None]) -> list[dict[s
         work[f"stock {layers}"] = _stock(layers, ids)
     mixtures = {}
     for policy in ("anira-e", "anira-o"):
-        for depth in DEPTHS:
+        for depth in (*DEPTHS, MAX_DEPTH):
             model = anira_model(policy)
             force_depth(model, depth)
             work[f"{policy} {depth}"] = _prefill(model, ids)

@@ -11,7 +11,8 @@ from anira.models.policies import AniraE, AniraO
 
 HIDDEN, FEED_FORWARD, HEADS, MAX_DEPTH, VOCAB = 512, 2048, 8, 6, 64
 STOCK_LAYERS = (2, 4, 6, 8)
-DEPTHS = (1, 2, 4, 6)
+DEPTHS = (1, 2, 3, 4, 5)
+"""Depths that lines are fitted to; after the last one, 6, comes no decision, and no exit state is kept."""
 
 
 def anira_model(policy: str) -> AniraForCausalLM:

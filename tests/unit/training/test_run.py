@@ -53,8 +53,8 @@ def test_two_processes_never_share_a_folder(tmp_path):
     child = Child(tmp_path / "child", "train", "--resume", path)
     try:
         child.wait_for_line(path / "metrics.jsonl")
-        with pytest.raises(UserError, match="another process is training in"):
-            resume(path)
+        with pytest.raises(UserError, match="another process is training in"), RunFolder(path):
+            pass
     finally:
         child.kill()
     with RunFolder(path):  # the lock died with its holder
