@@ -28,7 +28,8 @@ COMMANDS: Final = {
 _HELP = """\
 usage: anira COMMAND [options]
 
-Tasks whose difficulty is a knob, with the reference solver's state at every token.
+Transformers that choose, token by token, how many iterations of a shared core to spend: tasks whose difficulty is a knob,
+training, evaluation, and whether depth follows difficulty.
 
 commands:
 {commands}
@@ -40,6 +41,7 @@ every command takes
 examples:
   anira sample mano --knob 5 --probes
   anira export brevo --split eval -n 1000 --out brevo.parquet
+  anira train mano-anira-o-smoke
 """
 
 

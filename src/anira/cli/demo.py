@@ -25,6 +25,7 @@ What to type next:
   anira sample mano --knob 5 --probes                     another instance, harder or easier
   anira sample depo --question "{depo}"
   anira export brevo --split eval -n 1000 --out brevo.jsonl
+  anira train mano-anira-o-smoke                          a model in seconds; then evaluate, analyze, report
   anira bench tasks                                       speed on this machine
 """
 

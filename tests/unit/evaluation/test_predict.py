@@ -10,7 +10,7 @@ from anira.config import UserError
 from anira.inference import Stepwise
 from anira.training.run import load_run
 
-MANO, DEPO = TASKS["mano"], TASKS["depo"]
+MANO, BREVO, DEPO = TASKS["mano"], TASKS["brevo"], TASKS["depo"]
 RUN = {"batch_size": 32, "learning_rate": 0.01, "eval_every": 1000, "checkpoint_every": 1000, "log_every": 1000}
 TRAINED = {
     "mano": {"task_config": {"modulus": 3, "min_size": 1, "max_size": 2}, "steps": 80},
@@ -141,6 +141,15 @@ def test_the_rule_is_honoured_and_recorded(tmp_path, asked, select, threshold, d
         out = forward(model, mine["input_id"].to_list(), select=select, threshold=threshold)
         assert mine["exit_depth"].to_list() == out.exit_depth[0].tolist()
         assert mine["executed"].to_list() == out.executed[0].tolist()
+
+
+@pytest.mark.parametrize("asked", [asked for asked, _, _ in RULES], ids=str)
+def test_free_decoding_writes_what_it_predicts_under_the_rule(tmp_path, asked):
+    model = model_for(BREVO)
+    _, tokens = evaluated(model, BREVO, tmp_path / "e", decode="generated", **asked)
+    written = tokens.with_columns(pl.col("input_id").shift(-1).over("instance_id").alias("next"))
+    answers = written.filter(target_kind="answer")
+    assert answers["predicted_id"].equals(answers["next"])
 
 
 def test_the_rules_differ(tmp_path):
