@@ -141,7 +141,8 @@ class Child:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         names = {"folder": str(folder), "words": list(map(str, words)), "environment": environment or {}}
-        self._process = _SERVER.Process(target=exec, args=(_PROGRAM, {**names, "first": HEED_SIGINT + first}))
+        program = (_PROGRAM, {**names, "first": HEED_SIGINT + first})
+        self._process = _SERVER.Process(target=exec, args=program, daemon=True)  # ends with the tests in any case
         self._process.start()
 
     def send(self, number: signal.Signals) -> None:

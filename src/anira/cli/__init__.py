@@ -28,7 +28,7 @@ COMMANDS: Final = {
 _HELP = """\
 usage: anira COMMAND [options]
 
-Transformers that choose, token by token, how many iterations of a shared core to spend: tasks whose difficulty is a knob,
+Transformers that choose, token by token, how many iterations of a shared core to spend: tasks with a difficulty knob,
 training, evaluation, and whether depth follows difficulty.
 
 commands:
