@@ -3,7 +3,7 @@
 The paper scale is the paper's table of hyper-parameters, unchanged. What it leaves open is in docs/method.md.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from anira.config import UserError, nearest
@@ -40,7 +40,7 @@ _PAPER_RUN: Final = {
     "checkpoint_every": 5000,
 }
 
-PAPER: Final = {
+PAPER: Final[dict[str, Setting]] = {
     "mano": Setting(
         max_depth=14,
         hidden_size=256,
@@ -63,22 +63,12 @@ PAPER: Final = {
         base=2.0,
         run=_PAPER_RUN,
     ),
-    "depo": Setting(
-        max_depth=6,
-        hidden_size=512,
-        intermediate_size=2048,
-        max_length=256,
-        batch_size=64,
-        learning_rate=3e-4,
-        gamma=0.1,
-        base=2.0,
-        run=_PAPER_RUN,
-    ),
 }
+PAPER["depo"] = replace(PAPER["brevo"], learning_rate=3e-4)
 
 _CPU_RUN: Final = {"steps": 6000, "warmup_steps": 100, "gamma_warmup_steps": 3000}
 
-CPU: Final = {
+CPU: Final[dict[str, Setting]] = {
     "mano": Setting(
         max_depth=4,
         hidden_size=64,
@@ -107,21 +97,11 @@ CPU: Final = {
         task={"min_nodes": 3, "max_nodes": 8},
         run=_CPU_RUN,
     ),
-    "depo": Setting(
-        max_depth=4,
-        hidden_size=128,
-        intermediate_size=512,
-        max_length=64,
-        batch_size=64,
-        learning_rate=1e-3,
-        gamma=0.01,
-        base=1.5,
-        num_attention_heads=4,
-        initializer_range=0.09,
-        task={"min_nodes": 5, "max_nodes": 8, "max_hops": 3, "max_queries": 4, "eval_sizes": [8]},
-        run=_CPU_RUN,
-    ),
 }
+CPU["depo"] = replace(
+    CPU["brevo"],
+    task={"min_nodes": 5, "max_nodes": 8, "max_hops": 3, "max_queries": 4, "eval_sizes": [8]},
+)
 
 _SMOKE_RUN: Final = {
     "steps": 20,
