@@ -100,7 +100,8 @@ class Case:
         mask = None if self.mask is None else self.mask[:, :stop]
         cut = {name: value[:, start:stop] for name, value in self.per_token.items()}
         ids = self.ids[:, start:stop]
-        return self.model(ids, mask, past_key_values=cache, use_cache=True, **self.settings, **cut)
+        calls = {"past_key_values": cache, "use_cache": True, "output_exit_probs": True}
+        return self.model(ids, mask, **calls, **self.settings, **cut)
 
     def one_by_one(self) -> AniraOutput:
         return self.cached([1] * self.ids.shape[1])

@@ -39,7 +39,7 @@ def bench_prefill(*, repeats: int, report: Callable[[str], None]) -> list[dict[s
             force_depth(model, depth)
             work[f"{policy} {depth}"] = _prefill(model, ids)
         model = anira_model(policy)
-        force_mixture(model, ids, mean=2.0)
+        force_mixture(model, ids, mean=2.0, last=TIME)
         work[f"{policy} mixed"] = _prefill(model, ids)
         mixtures[policy] = model
     report(f"prefill, {ROWS} x {TIME}: {len(work)} models in turns")

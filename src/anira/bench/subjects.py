@@ -17,15 +17,36 @@ DEPTHS = (1, 2, 3, 4, 5)
 
 def anira_model(policy: str) -> AniraForCausalLM:
     """Return a model of the paper's larger size, in evaluation mode."""
-    config = AniraConfig(
-        vocab_size=VOCAB,
-        hidden_size=HIDDEN,
-        intermediate_size=FEED_FORWARD,
-        num_attention_heads=HEADS,
-        max_depth=MAX_DEPTH,
-        policy={"name": policy},
+    return _seeded(
+        AniraConfig(
+            vocab_size=VOCAB,
+            hidden_size=HIDDEN,
+            intermediate_size=FEED_FORWARD,
+            num_attention_heads=HEADS,
+            max_depth=MAX_DEPTH,
+            policy={"name": policy},
+        )
     )
-    model: AniraForCausalLM = AniraForCausalLM(config).eval()
+
+
+def mano_model(policy: str, vocab_size: int) -> AniraForCausalLM:
+    """Return a model of the paper's size for MANO, in evaluation mode."""
+    return _seeded(
+        AniraConfig(
+            vocab_size=vocab_size,
+            hidden_size=256,
+            intermediate_size=1664,
+            num_attention_heads=8,
+            max_depth=14,
+            policy={"name": policy},
+        )
+    )
+
+
+def _seeded(config: AniraConfig) -> AniraForCausalLM:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # the same weights in every run: depths of a mixture depend on them
+        model: AniraForCausalLM = AniraForCausalLM(config).eval()
     return model
 
 
@@ -68,8 +89,8 @@ def force_depth(model: AniraForCausalLM, depth: int) -> None:
 
 
 @torch.no_grad()
-def force_mixture(model: AniraForCausalLM, ids: Tensor, *, mean: float) -> None:
-    """Make tokens such as `ids` exit at mixed depths with about this mean.
+def force_mixture(model: AniraForCausalLM, ids: Tensor, *, mean: float, last: int) -> None:
+    """Make the `last` tokens of each row exit at mixed depths with this mean, those before them at similar ones.
 
     The last layer gets random weights that spread the tokens; then its bias is searched for the mean.
     """
@@ -79,9 +100,8 @@ def force_mixture(model: AniraForCausalLM, ids: Tensor, *, mean: float) -> None:
     out.weight.normal_(0.0, 1.5, generator=torch.Generator().manual_seed(1))
     ramp = torch.arange(model.config.max_depth) if isinstance(policy, AniraE) else torch.ones(1)
     low, high = -20.0, 20.0
-    ids = ids[:3]
     for _ in range(25):
         middle = (low + high) / 2
         out.bias.copy_(-middle * ramp if isinstance(policy, AniraE) else middle * ramp)
-        depth = model(ids).exit_depth.float().mean()
+        depth = model(ids).exit_depth[:, -last:].float().mean()
         low, high = (middle, high) if depth > mean else (low, middle)

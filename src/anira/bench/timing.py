@@ -35,8 +35,8 @@ class Line:
         return self.intercept + self.slope * x
 
 
-def interleaved_medians(work: Mapping[str, Callable[[], Any]], *, repeats: int) -> dict[str, float]:
-    """Return the median seconds of each piece of work; they take turns, so that a busy moment slows all alike."""
+def interleaved(work: Mapping[str, Callable[[], Any]], *, repeats: int) -> dict[str, list[float]]:
+    """Return the seconds of each repeat of each piece of work; they take turns: a busy moment slows all alike."""
     for once in work.values():
         once()  # the first call pays for what is loaded and allocated once
     seconds: dict[str, list[float]] = {name: [] for name in work}
@@ -45,7 +45,12 @@ def interleaved_medians(work: Mapping[str, Callable[[], Any]], *, repeats: int) 
             start = time.perf_counter()
             once()
             seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
+    return seconds
+
+
+def interleaved_medians(work: Mapping[str, Callable[[], Any]], *, repeats: int) -> dict[str, float]:
+    """Return the median seconds of each piece of work, measured in turns."""
+    return {name: statistics.median(values) for name, values in interleaved(work, repeats=repeats).items()}
 
 
 def machine() -> dict[str, Any]:

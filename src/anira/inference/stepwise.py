@@ -55,6 +55,7 @@ class Stepwise:
             select=self.select,
             threshold=self.threshold,
             max_depth=self.max_depth,
+            output_exit_probs=True,
             logits_to_keep=1,
         )
         assert output.logits is not None and output.exit_depth is not None and output.executed is not None

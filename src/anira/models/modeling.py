@@ -118,6 +118,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         threshold: float | None = None,
         max_depth: int | None = None,
         exit_depth: Int[Tensor, "batch time"] | int | None = None,
+        output_exit_probs: bool | None = None,
         output_iteration_states: bool = False,
         use_cache: bool | None = None,
         logits_to_keep: int = 0,
@@ -131,8 +132,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         Args:
             input_ids: tokens of this call.
             attention_mask: 1 at tokens, 0 at padding; with a cache for all columns so far. Rows that are padded on
-            the right need
-                none: pass `valid_mask` instead and attention keeps its fast path.
+                the right need none: pass `valid_mask` instead and attention keeps its fast path.
             position_ids: by default counted over the tokens that are not padding.
             past_key_values: a DepthCache from an earlier call.
             labels: unshifted, -100 where there is nothing to learn.
@@ -140,13 +140,12 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             num_answer_tokens, num_valid_tokens: sizes of the global batch; by default of this one.
             gamma_scale: multiplies the policy's compute weight (for a warm-up).
             noise: uniform numbers; with them the policy samples, without it decides deterministically. In training
-            mode without
-                noise the model draws its own, from a counter of its calls.
+                mode without noise the model draws its own, from a counter of its calls.
             select, threshold: how to decide: mode, median, mean, or quantile with its threshold.
             max_depth: iterations on offer, if not the model's own.
             exit_depth: depths forced from outside; the policy is not asked.
-            output_iteration_states: also return the state before the first iteration and after each (parallel graph
-            only).
+            output_exit_probs: return `exit_log_probs` and `expected_depth`; by default only without a cache.
+            output_iteration_states: also return the state before the first iteration and after each (no cache).
             use_cache: by default only if `past_key_values` is given.
             logits_to_keep: return the logits of the last positions only; 0 is all.
             return_dict: anything but False; there for Hugging Face's sake.
@@ -157,14 +156,14 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         if noise is None and exit_depth is None and self.training and self.policy.noise_width and not cached:
             noise = self._own_noise(input_ids)
         cache = self._own_cache(past_key_values) if cached else None
-        settings = {"noise": noise, "select": select, "threshold": threshold}
+        probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
+        settings = {"noise": noise, "select": select, "threshold": threshold, "probs": probs}
         call = self._prepare(input_ids, attention_mask, position_ids, cache, exit_depth, max_depth, settings)
 
         x = self.model.embed_tokens(input_ids)
         rope = self.model.rope(x, call.context.positions)
         h0 = run_layers(self.model.prelude, x, call.mask, rope, cache)
-        run = self._run_parallel if cache is None else self._run_active
-        core = run(call, h0, rope, output_iteration_states)
+        core = self._run_core(call, h0, rope, output_iteration_states)
         logits = self._coda(core.readout.states, call.mask, rope, cache, logits_to_keep)
         losses = None
         if labels is not None:
@@ -264,6 +263,11 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         context = Context(valid=valid, positions=position_ids.expand_as(input_ids), max_depth=depth, **settings)
         return _Call(input_ids, policy, context, None if plain else causal_mask(key_valid, time), cache)
 
+    def _run_core(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
+        if call.cache is None:
+            return self._run_parallel(call, h0, rope, keep_states)
+        return self._run_active(call, h0, rope)
+
     def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
         policy, context = call.policy, call.context
         if policy.causal == "probe":
@@ -272,7 +276,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         readout, allocation = policy.readout(core.h, core.state), policy.allocation(core.state)
         return _Core(readout, core.state, allocation, core.executed, core.iteration_states)
 
-    def _run_active(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
+    def _run_active(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
         assert call.cache is not None
         store, ctx, policy = call.cache.core, call.context, call.policy
         time = h0.shape[1]
@@ -286,6 +290,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             noise=None if ctx.noise is None else flat.pack(ctx.noise),
             select=ctx.select,
             threshold=ctx.threshold,
+            probs=ctx.probs,
         )
         if isinstance(policy, Forced):
             policy = Forced(flat.pack(policy.exit_depth))

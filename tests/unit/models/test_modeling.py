@@ -178,3 +178,24 @@ def test_a_tied_head_is_the_embedding() -> None:
     tied, untied = (AniraForCausalLM(small_config(tie_word_embeddings=tied)) for tied in (True, False))
     assert tied.lm_head.weight is tied.model.embed_tokens.weight
     assert count(untied) - count(tied) == pytest.approx(20 * 16 / 1e6)
+
+
+@pytest.mark.parametrize("policy", ["anira-e", "anira-o"])
+@pytest.mark.parametrize("cached", [False, True])
+def test_exit_probs_come_when_asked_for_and_by_default_without_a_cache(policy, cached):
+    model = random_model(small_config(policy))
+    ids = random_ids(2, 5)
+    asked, declined, default = (model(ids, use_cache=cached, output_exit_probs=wish) for wish in (True, False, None))
+    assert asked.exit_log_probs.shape == (2, 5, model.config.max_depth)
+    assert asked.expected_depth.shape == (2, 5)
+    assert declined.exit_log_probs is None and declined.expected_depth is None
+    assert (default.exit_log_probs is None) == (default.expected_depth is None) == cached
+    for other in (declined, default):
+        assert torch.equal(asked.exit_depth, other.exit_depth)
+        assert torch.equal(asked.logits, other.logits)
+
+
+def test_the_loss_has_its_exit_probs_whatever_is_asked():
+    model = random_model(small_config("anira-o"))
+    ids = random_ids(2, 5)
+    assert torch.equal(model(ids, labels=ids, output_exit_probs=False).loss, model(ids, labels=ids).loss)

@@ -37,7 +37,7 @@ class AniraEOptions:
 class AniraEState(State):
     """The distribution, the chosen depth, and in training the relaxed activity of each iteration."""
 
-    log_q: Float[Tensor, "*tokens depth"]
+    log_q: Float[Tensor, "*tokens depth"] | None
     exit_depth: Int[Tensor, "*tokens"]
     soft_activity: Float[Tensor, "*tokens depth"] | None
 
@@ -69,7 +69,8 @@ class AniraE(ComputePolicy):
             depth = (logits + gumbel).argmax(-1) + 1
             relaxed = torch.softmax((logits + gumbel) / self.options.temperature, dim=-1)
             soft = torch.flip(torch.flip(relaxed, (-1,)).cumsum(-1), (-1,))  # mass on this depth or a deeper one
-        return AniraEState(exits.cap_depth(log_q, ctx.max_depth), depth.clamp(max=ctx.max_depth), soft)
+        capped = exits.cap_depth(log_q, ctx.max_depth) if ctx.probs else None
+        return AniraEState(capped, depth.clamp(max=ctx.max_depth), soft)
 
     def route(self, depth: int, h: Tensor, state: AniraEState) -> Route:
         """Run the tokens whose depth is not reached; everyone runs once."""
@@ -81,12 +82,15 @@ class AniraE(ComputePolicy):
 
     def loss(self, state: AniraEState, task: TaskLoss) -> dict[str, Tensor]:
         """Return gamma times the mean KL to the prior over valid tokens."""
+        assert state.log_q is not None
         log_p = exits.log_prior(state.log_q.shape[-1], self.options.base, state.log_q)
         kl = task.mean_over_valid(exits.kl_divergence(state.log_q, log_p))
         return {"compute": self.options.gamma * task.scale * kl}
 
     def allocation(self, state: AniraEState) -> Allocation:
         """Return depth and distribution."""
+        if state.log_q is None:
+            return Allocation(state.exit_depth)
         return Allocation(state.exit_depth, state.log_q, exits.expected_depth(state.log_q))
 
     def decision_flops(self) -> int:

@@ -35,7 +35,7 @@ class AniraOOptions:
 class AniraOState(State):
     """Halting logits so far, the mass left, who is alive; for the mode also the best state seen."""
 
-    halt_logits: Float[Tensor, "*tokens hazards"]
+    halt_logits: Float[Tensor, "*tokens hazards"] | None
     """Logit of each decision; what is not decided yet repeats the last one, as a frozen state would."""
     log_r: Float[Tensor, "*tokens"]
     alive: Bool[Tensor, "*tokens"]
@@ -72,7 +72,7 @@ class AniraO(ComputePolicy):
         like = exits.at_least_float32(h0[..., 0])
         mode = rule == "mode" and ctx.noise is None
         return AniraOState(
-            halt_logits=like.new_zeros((*like.shape, ctx.max_depth - 1)),
+            halt_logits=like.new_zeros((*like.shape, ctx.max_depth - 1)) if ctx.probs else None,
             log_r=torch.zeros_like(like),
             alive=torch.ones_like(like, dtype=torch.bool),
             exit_depth=torch.zeros_like(like, dtype=torch.long),
@@ -98,8 +98,9 @@ class AniraO(ComputePolicy):
         logit = self.decider(h)[..., 0] if depth < state.max_depth else None
         self._note_exit(depth, h, logit, route, state)
         if logit is not None:
-            hazards = torch.arange(state.max_depth - 1, device=h.device) >= depth - 1
-            state.halt_logits = torch.where(hazards, logit.unsqueeze(-1), state.halt_logits)
+            if state.halt_logits is not None:
+                hazards = torch.arange(state.max_depth - 1, device=h.device) >= depth - 1
+                state.halt_logits = torch.where(hazards, logit.unsqueeze(-1), state.halt_logits)
             log_before, state.log_r = state.log_r, state.log_r + logsigmoid(-logit)
             state.alive = state.alive & ~self._halts(depth, logit, log_before, state)
         return h
@@ -146,6 +147,7 @@ class AniraO(ComputePolicy):
 
     def loss(self, state: AniraOState, task: TaskLoss) -> dict[str, Tensor]:
         """Return gamma times the mean KL to the prior over valid tokens."""
+        assert state.halt_logits is not None
         log_q = exits.hazards_to_log_probs(state.halt_logits)
         log_p = exits.log_prior(log_q.shape[-1], self.options.base, log_q)
         kl = task.mean_over_valid(exits.kl_divergence(log_q, log_p))
@@ -153,6 +155,8 @@ class AniraO(ComputePolicy):
 
     def allocation(self, state: AniraOState) -> Allocation:
         """Return depth and distribution; under the mode rule the depth is the mode's."""
+        if state.halt_logits is None:
+            return Allocation(state.exit_depth)
         log_q = exits.hazards_to_log_probs(state.halt_logits)
         return Allocation(state.exit_depth, log_q, exits.expected_depth(log_q))
 

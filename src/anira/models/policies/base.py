@@ -36,6 +36,8 @@ class Context:
     """How to decide deterministically; None means the policy's own default."""
     exits: Literal["real", "virtual"] = "real"
     """Whether a halted token stops (real), or all iterations run and a state is picked afterwards (virtual)."""
+    probs: bool = True
+    """Whether the exit distribution will be asked for, by the loss or the caller; a decoding step saves its cost."""
     probe: Callable[[Tensor], Tensor] | None = None
     """Logits of states, through coda and head: for policies with causal = "probe". Every call costs a coda.
 
