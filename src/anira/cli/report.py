@@ -42,15 +42,27 @@ def run(argv: list[str]) -> None:
     """Make the page, and the tables if asked."""
     options = parse(ReportOptions, argv, prog="anira report", description=SUMMARY)
     _check(options)
+    write_report(options.runs, options.out, evaluation=options.evaluation, csv=options.csv, instances=options.instances)
+    print(options.out)
+
+
+def write_report(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    evaluation: str | None = None,
+    csv: Path | None = None,
+    instances: int = ReportOptions.instances,
+) -> None:
+    """Write the page about some runs, and the tables behind it if a folder is given for them."""
     from anira.report import build, load_runs, write_csv
 
-    runs = load_runs(options.runs, options.evaluation)
-    report = build(runs, instances=options.instances, knobs=_knobs(runs), paper=_paper(runs))
-    if options.csv is not None:
-        write_csv(options.csv, report.tables)
-    _replace(options.out, report.html)
+    runs = load_runs(folders, evaluation)
+    report = build(runs, instances=instances, knobs=_knobs(runs), paper=_paper(runs))
+    if csv is not None:
+        write_csv(csv, report.tables)
+    _replace(out, report.html)
     print(f"wrote a report of {len(runs)} runs ({len(report.html.encode()):,} bytes)", file=sys.stderr)
-    print(options.out)
 
 
 def _check(options: ReportOptions) -> None:

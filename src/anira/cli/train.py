@@ -137,6 +137,19 @@ def _start(config: "TrainConfig", options: TrainOptions) -> None:
     with RunFolder.for_config(options.out, config) as folder:
         folder.write_config(config)
         _train(config, folder, resume=False, trackers=list(options.tracker))
+    _print_path(folder)
+
+
+def start_or_resume(config: "TrainConfig", out: Path) -> Path:
+    """Train a run to its end, from where an earlier call left it; return its folder. A finished run takes a moment."""
+    from anira.training import RunFolder
+
+    with RunFolder.for_config(out, config) as folder:
+        begun = (folder.path / "config.json").exists()
+        if not begun:
+            folder.write_config(config)
+        _train(config, folder, resume=begun, trackers=[])
+    return folder.path
 
 
 def _resume(path: Path, trackers: list[str]) -> None:
@@ -146,6 +159,12 @@ def _resume(path: Path, trackers: list[str]) -> None:
     config = folder.read_config()
     with folder:
         _train(config, folder, resume=True, trackers=trackers)
+    _print_path(folder)
+
+
+def _print_path(folder: "RunFolder") -> None:
+    if folder.main:
+        print(folder.path)
 
 
 def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers: list[str]) -> None:
@@ -164,4 +183,3 @@ def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers
     with TrainProgress(config.steps) as progress:
         made = [make_tracker(kind, path, config.preset) for kind in trackers]
         train(config, path, resume=resume, report=progress.line, trackers=made)
-    print(path)

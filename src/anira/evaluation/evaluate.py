@@ -15,6 +15,7 @@ from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.models import AniraForCausalLM
 from anira.models.exits import check_rule
+from anira.models.memory import keep_freed_memory
 from anira.tasks import Rows, Task
 
 EVAL_SEED = 0  # all evaluations of a task read the same rows, so that variants are compared on the same instances
@@ -68,6 +69,7 @@ def evaluate(
 
     `progress` is told how many instances are done, after each knob.
     """
+    keep_freed_memory()
     for knob in config.knobs:
         task.knob.check(knob)
     records = RecordFolder(folder)

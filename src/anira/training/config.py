@@ -37,7 +37,7 @@ class TrainSettings:
     batch_size: int = 64
     """Rows of a step, over all processes and accumulated parts."""
     accumulation: int = 1
-    """Parts that a step's batch is split into."""
+    """Parts that a step's batch is split into, by length: they need less memory, and less padding."""
     learning_rate: float = 1e-3
     warmup_steps: int = 100
     """The rate rises linearly over so many steps, then stays."""

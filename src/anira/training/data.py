@@ -33,7 +33,7 @@ class Batches:
 
     def __init__(self, task: Task, config: TrainConfig, noise_width: int, *, rank: int = 0, world: int = 1) -> None:
         self.task, self.config, self.noise_width = task, config, noise_width
-        self.rank, self.parts = rank, config.accumulation
+        self.rank, self.world, self.parts = rank, world, config.accumulation
         if config.batch_size % (world * config.accumulation):
             raise UserError(
                 f"batch_size {config.batch_size} must be a multiple of processes x accumulation, "
@@ -46,12 +46,14 @@ class Batches:
         size = self.config.batch_size
         start = (step - 1) * size
         rows = self.task.rows(seed=self.config.seed, stream="train", start=start, count=size)
-        width = self._width(rows)
         counts = torch.tensor(float((rows.labels != IGNORE).sum())), torch.tensor(float(rows.lengths.sum()))
+        # Parts of rows of like length pad less; processes take turns, so that each part is the same work for all.
+        order = np.argsort(rows.lengths, kind="stable")
         for part in range(self.parts):
-            first = (self.rank * self.parts + part) * self.share
-            index = np.arange(first, first + self.share)
-            yield self._batch(step, start + index, rows.take(index), width, counts)
+            first = (part * self.world + self.rank) * self.share
+            index = np.sort(order[first : first + self.share])
+            own = rows.take(index)
+            yield self._batch(step, start + index, own, self._width(own), counts)
 
     def _width(self, rows: Rows) -> int:
         """Return the length to pad to: the longest row, or with a compiled graph the next one of a fixed list.

@@ -13,6 +13,7 @@ from torch import Tensor
 from anira.config import config_hash
 from anira.evaluation import EvaluationConfig, Subject, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
+from anira.models.memory import keep_freed_memory
 from anira.models.precision import choose_dtype
 from anira.tasks import IGNORE
 from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
@@ -65,6 +66,7 @@ def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, tr
 
 
 def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tracker]) -> _Run:
+    keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     accelerator = make_accelerator(config)

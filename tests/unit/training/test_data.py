@@ -22,6 +22,16 @@ def parts(config, *, world=1, step=5):
     return [part for rank in range(world) for part in Batches(TASK, config, WIDTH, rank=rank, world=world).step(step)]
 
 
+def rows_of(batches):
+    """The rows of some batches by their tokens, with what belongs to each: labels and noise where it is valid."""
+    found = {}
+    for batch in batches:
+        for i, valid in enumerate(batch.valid):
+            parts = (batch.input_ids[i, valid], batch.labels[i, valid], batch.noise[i, valid])
+            found[tuple(parts[0].tolist()), tuple(parts[2].flatten().tolist())] = parts[1].tolist()
+    return found
+
+
 @given(world=st.sampled_from([1, 2, 3, 4]), accumulation=st.sampled_from([1, 2, 3, 6]), step=st.integers(1, 1000))
 def test_any_split_gives_the_same_rows_and_noise(world, accumulation, step):
     (whole,) = parts(CONFIG, step=step)
@@ -29,11 +39,20 @@ def test_any_split_gives_the_same_rows_and_noise(world, accumulation, step):
         return
     split = parts(dataclasses.replace(CONFIG, accumulation=accumulation), world=world, step=step)
     assert len(split) == world * accumulation
-    for name in ("input_ids", "labels", "valid", "noise"):
-        assert torch.equal(torch.cat([getattr(part, name) for part in split]), getattr(whole, name)), name
+    assert {len(part.input_ids) for part in split} == {CONFIG.batch_size // len(split)}
+    assert rows_of(split) == rows_of([whole])
     for part in split:  # the counts are those of the whole step
         assert part.num_answer_tokens == whole.num_answer_tokens
         assert part.num_valid_tokens == whole.num_valid_tokens
+
+
+def test_parts_hold_rows_of_like_length_and_are_the_same_work_for_all_processes():
+    config = dataclasses.replace(CONFIG, accumulation=4)
+    lengths = [[part.valid.sum(1) for part in Batches(TASK, config, 0, rank=rank, world=2).step(1)] for rank in (0, 1)]
+    for earlier, later in pairwise([torch.cat(pair) for pair in zip(*lengths, strict=True)]):
+        assert earlier.max() <= later.min()
+    (whole,) = parts(CONFIG, step=1)
+    assert sum(part.numel() * int(part.max()) for rank in lengths for part in rank) < whole.input_ids.numel()
 
 
 def test_a_step_reads_the_rows_after_those_of_the_step_before():
