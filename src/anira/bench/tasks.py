@@ -13,6 +13,7 @@ from importlib import import_module
 from random import Random
 from typing import Any, Final
 
+from anira.bench.clrs import bench_clrs
 from anira.bench.timing import machine
 from anira.config import UserError
 from anira.tasks import BLOCK, make_task
@@ -48,8 +49,10 @@ def bench_tasks(*, rows: int, repeats: int, report: Callable[[str], None]) -> di
     for name, bar in BARS.items():
         report(f"{name}: {repeats} x {rows} rows")
         speeds.append(asdict(_speed(name, rows=rows, repeats=repeats, bar=bar)))
+    clrs = [asdict(speed) for speed in bench_clrs(rows=rows, repeats=repeats, report=report)]
     report("start of the command line")
-    return {"machine": machine(), "repeats": repeats, "tasks": speeds, "startup": _startup(max(3, repeats))}
+    startup = _startup(max(3, repeats))
+    return {"machine": machine(), "repeats": repeats, "tasks": speeds, "clrs": clrs, "startup": startup}
 
 
 def _speed(name: str, *, rows: int, repeats: int, bar: float) -> Speed:

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "tasks": ("anira.cli.tasks", "list the tasks: knob, range, cost law, vocabulary"),
     "sample": ("anira.cli.sample", "show instances of a task, with the reference solver's probes under the tokens"),
     "export": ("anira.cli.export", "write rows of a task to a jsonl or Parquet file"),
+    "import": ("anira.cli.import_clrs", "read published rows of CLRS-Text into a Parquet file"),
     "train": ("anira.cli.train", "train a model, or go on with a run that was stopped"),
     "evaluate": ("anira.cli.evaluate", "run a checkpoint over a knob grid and write records"),
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),

@@ -25,6 +25,18 @@ class TasksOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ParserOptions:
+    """How long to measure."""
+
+    sentences: Annotated[int, arg(metavar="N")] = 2000
+    """Sentences that are parsed."""
+    repeats: Annotated[int, arg(metavar="R")] = 5
+    """Repeats of the sampler, and parts that the sentences are cut into; the speeds are medians."""
+    json: bool = False
+    """Print one JSON object for scripts."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """How long to measure."""
 
@@ -81,6 +93,13 @@ def _tasks(options: TasksOptions) -> tuple[dict[str, Any], str]:
     return result, _tasks_table(result)
 
 
+def _parser(options: ParserOptions) -> tuple[dict[str, Any], str]:
+    from anira.bench.parser import bench_parser
+
+    result = bench_parser(sentences=options.sentences, repeats=options.repeats, report=_report)
+    return result, _parser_table(result)
+
+
 def _decode(options: ModelOptions) -> tuple[dict[str, Any], str]:
     from anira.bench.decode import bench_decode
 
@@ -106,7 +125,9 @@ def _models(measure: Callable[[], list[dict[str, Any]]], repeats: int) -> tuple[
     import torch
 
     from anira.bench.timing import machine
+    from anira.models.memory import keep_freed_memory
 
+    keep_freed_memory()
     torch.set_num_threads(2)
     rows = measure()
     facts = {**machine(), "torch": torch.__version__, "threads": torch.get_num_threads(), "dtype": "float32"}
@@ -136,9 +157,30 @@ def _tasks_table(result: dict[str, Any]) -> str:
             f"{speed['task']:6} {speed['instances_per_second']:13,.0f} {speed['tokens_per_second']:13,.0f}"
             f" {speed['plain_instances_per_second']:19,.0f} {speed['ratio']:7.1f} {speed['bar']:5.0f}  {_met(speed)}"
         )
+    lines += ["", "clrs                           size   instances/s      tokens/s    bar"]
+    for speed in result["clrs"]:
+        lines.append(
+            f"{speed['what']:29} {speed['size'] or 'all':>5} {speed['instances_per_second']:13,.0f}"
+            f" {speed['tokens_per_second']:13,.0f} {speed['bar']:6,.0f}  {_met(speed)}"
+        )
     lines += ["", "command           seconds   aim"]
     for start in result["startup"]:
         lines.append(f"{start['command']:16} {start['seconds']:8.2f} {start['aim']:5.1f}  {_met(start)}")
+    return "\n".join(lines)
+
+
+def _parser_table(result: dict[str, Any]) -> str:
+    facts = result["machine"]
+    lines = [
+        f"{facts['cpu']}, Python {facts['python']}, numpy {facts['numpy']}, one thread, CPU time",
+        f"{result['sentences']} sentences of {result['tokens']:,} tokens, {result['repeats']} repeats",
+        "",
+    ]
+    width = max(len(figure["what"]) for figure in result["figures"])
+    for figure in result["figures"]:
+        bar = f"{'at least' if figure['least'] else 'at most'} {figure['bar']:,g}"
+        value = f"{figure['value']:,.0f}" if figure["value"] > 100 else f"{figure['value']:.2g}"
+        lines.append(f"{figure['what']:{width}}  {value:>8} {figure['unit']:12} {bar:16}  {_met(figure)}")
     return "\n".join(lines)
 
 
@@ -149,6 +191,7 @@ def _met(figure: dict[str, Any]) -> str:
 Measure = Callable[[Any], tuple[dict[str, Any], str]]
 BENCHMARKS: Final[dict[str, tuple[str, Measure, type]]] = {
     "tasks": ("the generators of the tasks beside plain ones, and the start of the command line", _tasks, TasksOptions),
+    "parser": ("the parser and the sampler of LANO beside their bars", _parser, ParserOptions),
     "decode": ("a decoding step against depth, beside stock Llama against layers", _decode, ModelOptions),
     "prefill": ("reading a prompt against depth, beside stock Llama against layers", _prefill, ModelOptions),
     "train": ("a training step beside one of an 8-layer stock Llama", _train, TrainOptions),

@@ -23,7 +23,10 @@ def draw_instance(task: BlockTask, rows: Rows, i: int) -> str:
         **instance.meta,
     }
     width = max(map(len, facts))
-    lines = instance.picture.splitlines() + [f"{name:{width}}  {value}" for name, value in facts.items()]
+    margin = "\n" + " " * (width + 4)  # a value of several lines stays in its column
+    lines = instance.picture.splitlines() + [
+        f"{name:{width}}  {margin.join(str(value).rstrip().splitlines())}" for name, value in facts.items()
+    ]
     return "\n".join(f"  {line}" for line in lines)
 
 
@@ -32,7 +35,7 @@ def draw_probes(task: BlockTask, rows: Rows, i: int, *, width: int) -> str:
 
     A probe that is nowhere defined in a band has no line there.
     """
-    tokens = [task.vocab.tokens[token] for token in rows.ids(i)]
+    tokens = [visible(task.vocab.tokens[token]) for token in rows.ids(i)]
     lines = {
         "position": [str(position) for position in range(len(tokens))],
         "token": tokens,
@@ -43,6 +46,15 @@ def draw_probes(task: BlockTask, rows: Rows, i: int, *, width: int) -> str:
     widths = [max(map(len, column)) for column in zip(*lines.values(), strict=True)]
     bands = _bands(widths, room=width - label_width - _GAP)
     return "\n\n".join(_band(lines, widths, label_width, *band) for band in bands)
+
+
+def visible(token: str) -> str:
+    r"""Return a token as a table shows it: a newline would break the line.
+
+    >>> visible("\n"), visible("<bos>")
+    ('\\n', '<bos>')
+    """
+    return token.replace("\n", "\\n")
 
 
 def legend(task: BlockTask) -> str:

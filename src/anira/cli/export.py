@@ -77,7 +77,7 @@ def export(task: BlockTask, address: Address, out: Path, *, probes: bool, advanc
     """Write rows chunk by chunk under a temporary name, and give the file its name when it is complete."""
     first = address.first(task)
     chunks = _chunks(task, address, probes=probes, advance=advance)
-    with _termination_as_interrupt(), _complete_or_absent(out) as temporary:
+    with termination_as_interrupt(), complete_or_absent(out) as temporary:
         if out.suffix == ".jsonl":
             _write_jsonl(chunks, temporary)
         else:
@@ -108,7 +108,7 @@ def _write_jsonl(chunks: Chunks, path: Path) -> None:
 
 
 @contextmanager
-def _complete_or_absent(out: Path) -> Iterator[Path]:
+def complete_or_absent(out: Path) -> Iterator[Path]:
     """Yield a temporary path beside `out`, which becomes `out` at the end, or vanishes if anything went wrong."""
     temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
@@ -122,7 +122,7 @@ def _complete_or_absent(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
+def termination_as_interrupt() -> Iterator[None]:
     """Let SIGTERM end the work as Ctrl-C does, through every `finally`."""
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

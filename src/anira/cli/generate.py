@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from anira.cli.drawing import visible
 from anira.cli.parse import parse
 from anira.config import UserError
 
@@ -80,7 +81,7 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
 def _text(result: dict[str, Any], max_depth: int) -> str:
     """Lay tokens over their depths; on a terminal, deeper is darker."""
     verdict = "right" if result["correct"] else f"wrong, it is {result['true_answer']}"
-    lines = _columns(result["tokens"], result["depths"], max_depth)
+    lines = _columns([visible(token) for token in result["tokens"]], result["depths"], max_depth)
     return "\n".join(
         [
             *lines,

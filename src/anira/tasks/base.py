@@ -1,7 +1,8 @@
 """What a task is: rows of token ids addressed by index, and the reference solver's view of each row.
 
 Row i of (task config, seed, stream, knob) is always the same, however it is reached: rows are generated in fixed blocks
-of 4096 with one random stream a block, and a batch is a slice. So any batch size, worker or process sees the same data.
+(4096 rows, fewer where rows are long) with one random stream a block, and a batch is a slice. So any batch size, worker
+or process sees the same data.
 """
 
 import hashlib
@@ -155,6 +156,13 @@ class Task(Protocol):
     knob: Knob
     probe_specs: tuple[Probe, ...]
 
+    @property
+    def subtask(self) -> str:
+        """Which of several tasks in one this is; empty for a task that is only one, or all of them."""
+
+    def parts(self) -> "Sequence[Task]":
+        """Return the tasks that this one mixes, each with its own knob; a task that is only one is its own part."""
+
     def rows(self, *, seed: int, stream: str, start: int, count: int, knob: int | None = None) -> Rows:
         """Return rows start .. start + count of a stream, all with the given knob or with the training mixture."""
 
@@ -181,9 +189,12 @@ class BlockTask(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     Config: ClassVar[type]
+    block: ClassVar[int] = BLOCK
+    """Rows that are made at once; a task with long rows takes fewer."""
     probe_specs: tuple[Probe, ...]
     vocab: Vocab
     knob: Knob
+    subtask: str = ""
 
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config
@@ -205,6 +216,10 @@ class BlockTask(ABC):
     def probes(self, rows: Rows, i: int) -> dict[str, Floats]:
         """Return one value (or one short vector) a token and probe, NaN where the probe is undefined."""
 
+    def parts(self) -> "Sequence[BlockTask]":
+        """Return the tasks that this one mixes; a task that is only one is its own part."""
+        return (self,)
+
     def rows(self, *, seed: int, stream: str, start: int, count: int, knob: int | None = None) -> Rows:
         """Return rows start .. start + count of a stream, all with the given knob or with the training mixture."""
         self._check_address(seed, stream, start, count, knob)
@@ -213,8 +228,8 @@ class BlockTask(ABC):
         knob = None if knob is None else operator.index(knob)
         parts = []
         while count > 0:
-            block, offset = divmod(start, BLOCK)
-            size = min(count, BLOCK - offset)
+            block, offset = divmod(start, self.block)
+            size = min(count, self.block - offset)
             parts.append(self._block(seed, stream, knob, block).take(slice(offset, offset + size)))
             start, count = start + size, count - size
         # A copy, so that nobody can write into the cached block.
@@ -242,7 +257,7 @@ class BlockTask(ABC):
     def _block(self, seed: int, stream: str, knob: int | None, block: int) -> Rows:
         key = (seed, stream, knob, block)
         if key not in self._blocks:
-            index = np.arange(block * BLOCK, (block + 1) * BLOCK)
+            index = np.arange(block * self.block, (block + 1) * self.block)
             self._blocks[key] = self.generate(_generator(self.name, *key), index, knob)
             if len(self._blocks) > _CACHED_BLOCKS:
                 self._blocks.popitem(last=False)

@@ -14,6 +14,8 @@ _BUILTIN = {
     "mano": "anira.tasks.mano:Mano",
     "brevo": "anira.tasks.brevo:Brevo",
     "depo": "anira.tasks.depo:Depo",
+    "lano": "anira.tasks.lano:Lano",
+    "clrs": "anira.tasks.clrs:Clrs",
 }
 _registered: dict[str, type[BlockTask]] = {}
 

@@ -1,5 +1,6 @@
-"""A task's vocabulary: dense ids, whole words, no tokenizer to train."""
+"""A task's vocabulary: dense ids, whole words or single characters, no tokenizer to train."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -49,3 +50,22 @@ class Vocab:
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of `ids`, tokens separated by one space."""
         return " ".join(self.tokens[i] for i in ids)
+
+
+class CharVocab(Vocab):
+    r"""A vocabulary of single characters, white space included, and of specials such as `<bos>`.
+
+    >>> vocab = CharVocab(["<pad>", "<bos>", " ", "\n", "a"])
+    >>> vocab.encode("<bos>a a\n")
+    [1, 4, 2, 4, 3]
+    >>> vocab.decode([1, 4, 2, 4])
+    '<bos>a a'
+    """
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of the characters in `text`; a special counts as one."""
+        return [self.id(token) for token in re.findall(r"<[a-z]+>|.", text, flags=re.DOTALL)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of `ids`."""
+        return "".join(self.tokens[i] for i in ids)

@@ -70,6 +70,11 @@ class TestBroken:
         with pytest.raises(UserError, match=f"version {RECORDS_VERSION + 1}, and this anira reads"):
             load_evaluation(folder)
 
+    @pytest.mark.parametrize("version", [1, RECORDS_VERSION])
+    def test_older_versions_are_read(self, tmp_path, version):
+        folder = write_evaluation(tmp_path / "final", PLAN, records_version=version)
+        assert not load_evaluation(folder).warnings
+
     @pytest.mark.parametrize(("text", "complaint"), [("{", "cannot read"), ("[]", "table of keys")])
     def test_a_broken_evaluation_json(self, folder, text, complaint):
         (folder / "evaluation.json").write_text(text)

@@ -1,36 +1,75 @@
+import json
 import shlex
 
-import polars as pl
+import pytest
 
-from anira.cli.demo import EXAMPLES, ROWS
+from anira.cli.demo import TASK, demo_config
 from anira.tasks import make_task
 
 
-def test_the_demo_shows_every_example_and_makes_what_it_says(anira, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, module_anira):
+    """A demo of a few steps, and what it said."""
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    return folder, module_anira("demo", "--steps", "5", "--out", str(folder))
+
+
+def test_the_demo_trains_both_policies_and_makes_a_page(made):
+    folder, result = made
+    assert result.status == 0, result.err
+    runs = sorted(path.parent.name for path in (folder / "runs").glob("*/*"))
+    assert runs == ["mano-anira-e-demo", "mano-anira-o-demo"]
+    page = (folder / "report.html").read_text()
+    assert "mano-anira-e-demo" in page and "mano-anira-o-demo" in page
+    assert result.out.rstrip().endswith(str(folder / "report.html"))
+
+
+def test_the_demo_prints_a_row_for_every_size_and_says_what_the_slope_is(made):
+    _, result = made
+    table = result.out.partition("Accuracy and mean depth")[2]
+    lines = table.splitlines()[2 : 2 + TASK["max_size"]]
+    assert [line.split()[0] for line in lines] == ["1", "2", "3"]
+    assert all(line.count("[") == 4 for line in lines)  # accuracy and depth of two runs, each with its interval
+    for variant in ("anira-e", "anira-o"):
+        assert f"{variant}: Answer depth" in table
+
+
+def test_the_demo_shows_an_instance_with_its_probes(made):
+    _, result = made
+    assert "<bos>" in result.out
+    assert all(probe.name in result.out for probe in make_task("mano").probe_specs)
+
+
+def test_a_second_demo_trains_nothing_and_says_the_same(made, anira):
+    folder, first = made
+    metrics = {path: path.read_text() for path in folder.glob("runs/*/*/metrics.jsonl")}
+    second = anira("demo", "--steps", "5", "--out", str(folder))
+    assert second.status == 0
+    assert second.out == first.out
+    for path, before in metrics.items():
+        assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [
+            json.loads(line)["step"] for line in before.splitlines()
+        ]
+
+
+def test_what_the_demo_tells_to_type_works(made, anira, tmp_path, monkeypatch):
+    _, result = made
     monkeypatch.chdir(tmp_path)
-    result = anira("demo")
-    assert (result.status, result.err) == (0, "")
-    for name, question in EXAMPLES.items():
-        task = make_task(name)
-        assert task.instance(task.read(question), 0).picture.splitlines()[0] in result.out
-        assert task.probe_specs[0].name in result.out
-    assert "demo/mano.parquet" in result.out
-    assert pl.read_parquet("demo/mano.parquet").height == ROWS
-    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["mano.parquet"]
-
-
-def test_a_second_demo_replaces_the_first(anira, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert anira("demo").status == anira("demo").status == 0
-
-
-def test_what_the_demo_tells_to_type_works(anira, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    lines = anira("demo").out.partition("What to type next:\n")[2].splitlines()
-    commands = [line.strip().partition("   ")[0] for line in lines]
+    lines = result.out.partition("What to type next")[2].splitlines()[1:]
+    commands = [line.strip() for line in lines if line.startswith("  anira")]
     assert len(commands) >= 4
     for command in commands:
         words = shlex.split(command)
-        assert words[0] == "anira"
-        if words[1] != "bench":  # takes seconds, and has a test of its own
-            assert anira(*words[1:]).status == 0
+        assert anira(*words[1:]).status == 0, command
+
+
+def test_the_demo_is_the_cpu_preset_with_fewer_sizes_and_steps():
+    config = demo_config("anira-o", 100)
+    task = config.make_task()
+    assert (config.steps, config.gamma_warmup_steps, config.compile) == (100, 50, False)
+    assert task.rows(seed=0, stream="train", start=0, count=4096).lengths.max() == config.max_length
+
+
+def test_no_steps_is_an_error(anira):
+    result = anira("demo", "--steps", "0")
+    assert (result.status, result.err) == (2, "anira: error: --steps must be at least 1, not 0\n")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anira.cli.drawing import _bands, draw_instance, draw_probes, legend
+from anira.cli.drawing import _bands, draw_instance, draw_probes, legend, visible
 from anira.tasks import make_task, task_names
 
 MANO = make_task("mano")
@@ -29,6 +29,30 @@ def test_an_instance_shows_picture_question_answer_and_meta():
     assert re.search(r"height +2$", text)
 
 
+def test_a_text_of_several_lines_stays_in_its_column():
+    task = make_task("clrs")
+    text = draw_instance(task, task.read("sort:\nkey: [0.3 0.1]\npred:"), 0)
+    assert text.splitlines()[1:5] == [
+        "  question         sort:",
+        "                   key: [0.3 0.1]",
+        "                   pred:",
+        "  answer           [0.1 0.3]",
+    ]
+    _, tokens, *_ = draw_probes(task, task.read("sort:\nkey: [0.3 0.1]\npred:"), 0, width=999).splitlines()
+    assert tokens.split() == [
+        "token",
+        "<bos>",
+        *"sort:",
+        r"\n",
+        *"key:[0.30.1]",
+        r"\n",
+        *"pred:",
+        r"\n",
+        *"[0.10.3]",
+        "<eos>",
+    ]
+
+
 @pytest.mark.parametrize("name", task_names())
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_tables_keep_to_the_width_and_show_every_token_once(name, width):
@@ -38,7 +62,7 @@ def test_tables_keep_to_the_width_and_show_every_token_once(name, width):
         lines = draw_probes(task, rows, i, width=width).splitlines()
         assert max(map(len, lines)) <= width
         shown = " ".join(line.removeprefix("token").strip() for line in lines if line.startswith("token"))
-        assert shown.split() == task.vocab.decode(rows.ids(i)).split()
+        assert shown.split() == " ".join(visible(task.vocab.tokens[token]) for token in rows.ids(i)).split()
         assert sum(line.count("*") for line in lines if line.startswith("supervised")) == len(rows.answer(i))
 
 

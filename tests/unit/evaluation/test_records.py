@@ -21,7 +21,7 @@ TOKENS = {
     **{"run_id": TEXT, "step": LONG, "instance_id": LONG, "knob": LONG, "position": INT, "input_id": INT},
     **{"input_text": TEXT, "target_id": INT, "target_kind": TEXT, "predicted_id": INT, "correct": TRUTH},
     **{"exit_depth": pl.Int16, "executed": pl.Int16, "expected_depth": FLOAT, "exit_probs": pl.List(FLOAT)},
-    **{"margin": FLOAT},
+    **{"margin": FLOAT, "ce": FLOAT},
 }
 
 
@@ -67,7 +67,7 @@ def test_the_folder_says_what_was_asked(tmp_path):
     asked = json.loads((tmp_path / "e" / "evaluation.json").read_text())
     expected = {"step": 7, "knobs": [1, 2], "n": 3, "select": "quantile", "threshold": 0.75, "decode": "parallel"}
     assert expected.items() <= asked.items()
-    assert (asked["override"], asked["records_version"], asked["complete"]) == ("", 1, True)
+    assert (asked["override"], asked["records_version"], asked["complete"]) == ("", 2, True)
     assert (asked["run_id"], asked["variant"], asked["seed"]) == ("run", "anira-o", 3)
     names = {"instances-k001.parquet", "instances-k002.parquet", "tokens-k001.parquet", "tokens-k002.parquet"}
     assert {path.name for path in (tmp_path / "e").iterdir()} == names | {"evaluation.json"}
@@ -108,6 +108,19 @@ def test_another_evaluation_in_the_same_folder_is_refused(tmp_path):
         folder(tmp_path, {"knobs": [3, 5]})
     assert str(tmp_path / "e") in str(caught.value)
     assert (tmp_path / "e" / "evaluation.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_complete_evaluation_of_an_older_version_stands(tmp_path, complete):
+    state = tmp_path / "e" / "evaluation.json"
+    folder(tmp_path)
+    state.write_text(json.dumps({"records_version": 1, "knobs": [3, 4], "complete": complete}))
+    if complete:
+        folder(tmp_path).close()
+        assert json.loads(state.read_text()) == {"records_version": 1, "knobs": [3, 4], "complete": True}
+    else:  # going on would mix two versions
+        with pytest.raises(UserError, match="was begun with records of version 1"):
+            folder(tmp_path)
 
 
 def test_a_full_disk_leaves_whole_files_and_a_reason(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from tests.unit.evaluation.evaluation_support import TASKS, evaluated, model_for
+from tests.unit.evaluation.evaluation_support import TASKS, evaluated, forward, model_for
 
 from anira.evaluation.predict import Prediction, Settings, predict
 from anira.evaluation.tables import Labels, instance_table, token_table
@@ -143,6 +143,15 @@ def test_the_margin_of_a_quantile_is_the_distance_of_the_nearest_sum_to_its_leve
 def test_the_mean_has_no_margin_and_a_single_depth_neither():
     assert margins(PROBS, select="mean") == [None] * 3
     assert margins([[1.0]] * 3, select="mode") == [None] * 3
+
+
+def test_cross_entropy_is_that_of_the_next_token():
+    task, rows, model, prediction = worked_example()
+    table = token_table(task, rows, rows, prediction, LABELS, 0)
+    logits = forward(model, rows.ids(0)).logits[0].log_softmax(-1)
+    expected = [-logits[i, token].item() for i, token in enumerate(rows.ids(0)[1:])]
+    assert table["ce"][-1] is None
+    assert table["ce"].to_list()[:-1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_an_answer_that_is_another_order_is_lenient_only():

@@ -214,6 +214,32 @@ def test_a_block_is_made_once_while_it_is_in_use() -> None:
     assert toy.calls == [block * BLOCK for block in range(6)]
 
 
+class ShortBlocks(Toy):
+    """The same rows, made fewer at a time."""
+
+    block = 8
+
+    def generate(self, rng: np.random.Generator, index: Ints, knob: int | None) -> Rows:
+        assert len(index) == 8
+        padded = np.arange(index[0], index[0] + BLOCK)
+        return super().generate(rng, padded, knob).take(slice(0, 8))
+
+
+def test_a_task_may_make_fewer_rows_at_a_time() -> None:
+    short, toy = ShortBlocks(), Toy()
+    for start, count in ((0, 3), (6, 4), (5, 30), (8, 8)):
+        address = {"seed": 0, "stream": "train", "start": start, "count": count}
+        assert same(short.rows(**address), toy.rows(**address))
+    assert short.calls[:2] == [0, 8]
+
+
+@pytest.mark.parametrize("name", ["mano", "brevo", "depo"])
+def test_a_task_that_is_only_one_is_its_own_part(name: str) -> None:
+    task = make_task(name)
+    assert list(task.parts()) == [task]
+    assert task.subtask == ""
+
+
 def test_a_lenient_rule_can_be_given() -> None:
     toy = Toy()
     rows = toy.rows(seed=0, stream="train", start=3, count=1)

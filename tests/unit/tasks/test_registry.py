@@ -8,6 +8,8 @@ from anira.tasks import registry
 from anira.tasks.depo import Depo, DepoConfig
 from anira.tasks.mano import Mano, ManoConfig
 
+BUILT_IN = ["mano", "brevo", "depo", "lano", "clrs"]
+
 
 class Other(Mano):
     name = "other"
@@ -37,8 +39,8 @@ def install(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
 
 
 def test_built_in_tasks_come_first_and_can_be_made() -> None:
-    assert registry.task_names()[:3] == ["mano", "brevo", "depo"]
-    for name in ("mano", "brevo", "depo"):
+    assert registry.task_names() == BUILT_IN
+    for name in BUILT_IN:
         assert registry.make_task(name).name == name
         assert registry.task_class(name).name == name
 
@@ -74,20 +76,20 @@ def test_a_name_is_given_once(cls: type[Mano]) -> None:
 
 def test_an_installed_package_brings_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, "theirs", "anira.tasks.depo:Depo")
-    assert registry.task_names() == ["mano", "brevo", "depo", "theirs"]
+    assert registry.task_names() == [*BUILT_IN, "theirs"]
     assert isinstance(registry.make_task("theirs"), Depo)
 
 
 def test_an_installed_package_cannot_replace_a_built_in_task(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, "mano", "anira.tasks.depo:Depo")
-    assert registry.task_names() == ["mano", "brevo", "depo"]
+    assert registry.task_names() == BUILT_IN
     assert isinstance(registry.make_task("mano"), Mano)
 
 
 def test_an_unknown_task_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(UserError, match="unknown task 'mono': did you mean 'mano'"):
         registry.make_task("mono")
-    with pytest.raises(UserError, match=r"unknown task 'xyz': known: .*brevo, depo.*mano"):
+    with pytest.raises(UserError, match=r"unknown task 'xyz': known: .*brevo, clrs, depo.*mano"):
         registry.task_class("xyz")
 
 

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anira.config import UserError
-from anira.tasks import Vocab
+from anira.tasks import CharVocab, Vocab
 
 TOKENS = ["<pad>", "<bos>", "<ans>", "+", "v01", "v02"]
 
@@ -41,3 +41,21 @@ def test_an_unknown_token_is_an_error_that_names_the_nearest() -> None:
 def test_a_vocabulary_that_cannot_work_is_refused(tokens: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Vocab(tokens)
+
+
+CHARACTERS = ["<pad>", "<bos>", "<eos>", "\n", " ", "a", "["]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(CHARACTERS)))
+def test_characters_are_encoded_and_decoded_white_space_included(tokens: list[str]) -> None:
+    vocab = CharVocab(CHARACTERS)
+    assert vocab.encode("".join(tokens)) == [CHARACTERS.index(token) for token in tokens]
+    assert vocab.decode(vocab.encode("".join(tokens))) == "".join(tokens)
+
+
+def test_a_character_outside_the_vocabulary_is_an_error() -> None:
+    with pytest.raises(UserError, match="unknown token 'b'"):
+        CharVocab(CHARACTERS).encode("ab")
+    with pytest.raises(UserError, match="unknown token '<ans>'"):
+        CharVocab(CHARACTERS).encode("a<ans>")
