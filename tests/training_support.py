@@ -37,7 +37,7 @@ TINY_WORDS = [word for name, value in TINY_RUN.items() for word in (f"--{name.re
     word for name, value in TINY_MODEL.items() for word in (f"--model.{name.replace('_', '-')}", str(value))
 ]
 """The same on the command line."""
-TIMING = ("seconds", "tokens_per_second")
+TIMING = ("seconds", "tokens_per_second", "data_share")
 
 
 def tiny_config(name: str = "mano-anira-o-smoke", model: dict[str, Any] | None = None, **changes: Any) -> TrainConfig:

@@ -5,7 +5,7 @@ the tokens that still run, against a store of keys and values: prefill and decod
 same order, and give the same states; tests hold them equal in float64.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -215,6 +215,7 @@ class _ActiveRun:
         if running < len(h):
             staying = self._retire(depth, h, route.run)
             h, state, route = h[staying], state.take(staying), _take_route(route, staying)
+        route = replace(route, whole=True)
         h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=not self.hides), route, state)
         self._write_back(self.index, h, state)
         return True

@@ -38,6 +38,8 @@ class _Run:
     batches: Batches
     metrics: MetricsFile
     report: Report
+    waited: float = 0.0
+    """Seconds that steps since the last line of metrics have waited for data."""
 
 
 def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, trackers: list[Tracker]) -> None:
@@ -47,14 +49,17 @@ def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, tr
     run that was killed at any moment goes on to identical weights and metrics.
     """
     run = _set_up(config, folder, report, trackers)
-    step = _resume(run) if resume else 0
+    step = logged = _resume(run) if resume else 0
+    seconds = 0.0
     with Interrupts() as interrupts:
         while step < config.steps:
             step += 1
             started = time.perf_counter()
             outputs = list(_descend(run, step))
+            seconds += time.perf_counter() - started
             if step % config.log_every == 0 or step == config.steps:
-                _log(run, step, outputs, time.perf_counter() - started)
+                _log(run, step, outputs, seconds / (step - logged), run.waited / seconds)
+                logged, seconds, run.waited = step, 0.0, 0.0
             if step % config.eval_every == 0 and step < config.steps:
                 _evaluate(run, step, f"step-{step:06d}", config.eval_count)
             stop = _asked_anywhere(run, interrupts)
@@ -113,7 +118,7 @@ def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
     scale = torch.tensor(gamma_scale(config, step))
     for group in run.optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
-    for batch in run.batches.step(step):
+    for batch in _timed(run, run.batches.step(step)):
         output = run.call(
             batch.input_ids.to(accelerator.device),
             labels=batch.labels.to(accelerator.device),
@@ -129,6 +134,17 @@ def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
     accelerator.clip_grad_norm_(run.model.parameters(), config.clip)
     run.optimizer.step()
     run.optimizer.zero_grad()
+
+
+def _timed(run: _Run, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Yield the batches, noting how long they were waited for."""
+    while True:
+        started = time.perf_counter()
+        batch = next(batches, None)
+        run.waited += time.perf_counter() - started
+        if batch is None:
+            return
+        yield batch
 
 
 def _asked_anywhere(run: _Run, interrupts: Interrupts) -> bool:
@@ -149,12 +165,13 @@ def gamma_scale(config: TrainConfig, step: int) -> float:
     return min(1.0, step / config.gamma_warmup_steps) if config.gamma_warmup_steps else 1.0
 
 
-def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds: float) -> None:
+def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds: float, data_share: float) -> None:
+    """Write a line about a step; its timing is the mean over the steps since the last line."""
     sums = torch.stack([_sums(batch, output) for batch, output in outputs]).sum(0)
     names = list(outputs[0][1].losses or {})
     sums = run.accelerator.reduce(sums, "sum")
-    losses = dict(zip(names, sums[6:].tolist(), strict=True))
-    right, answers, answer_depth, prompts, prompt_depth, tokens = sums[:6].tolist()
+    losses = dict(zip(names, sums[7:].tolist(), strict=True))
+    right, answers, answer_depth, prompts, prompt_depth, tokens, all_depth = sums[:7].tolist()
     gamma = run.config.model["policy"].get("gamma")
     line = {
         "kind": "train",
@@ -164,11 +181,12 @@ def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds
         "accuracy": right / max(answers, 1),
         "depth_answer": answer_depth / max(answers, 1),
         "depth_prompt": prompt_depth / max(prompts, 1),
-        "depth_all": (answer_depth + prompt_depth) / max(answers + prompts, 1),
+        "depth_all": all_depth / max(tokens, 1),
         "learning_rate": learning_rate(run.config, step),
         **({} if gamma is None else {"gamma": gamma * gamma_scale(run.config, step)}),
         "tokens_per_second": tokens / seconds,
         "seconds": seconds,
+        "data_share": data_share,
     }
     _publish(run, line)
 
@@ -181,16 +199,17 @@ def _publish(run: _Run, line: dict[str, Any]) -> None:
 
 @torch.no_grad()
 def _sums(batch: Batch, output: AniraOutput) -> Tensor:
-    """Return what `_log` averages: right answers, answers, their depths, other tokens, theirs, all tokens, losses."""
+    """Return what `_log` averages: right answers; positions that predict answers, others, and all, each with depths."""
     assert output.logits is not None and output.exit_depth is not None and output.losses is not None
     labels, valid = batch.labels.to(output.logits.device), batch.valid.to(output.logits.device)
     following = torch.cat([labels[:, 1:], torch.full_like(labels[:, :1], IGNORE)], dim=1)
     answer = following != IGNORE
-    prompt = valid & ~answer
+    # As in the records, the last position of a row predicts nothing and is neither answer nor prompt.
+    prompt = valid & ~answer & torch.cat([valid[:, 1:], torch.zeros_like(valid[:, :1])], dim=1)
     depth = output.exit_depth.double()
     right = (output.logits.argmax(-1) == following) & answer
-    parts = [right.sum(), answer.sum(), depth[answer].sum(), prompt.sum(), depth[prompt].sum(), valid.sum()]
-    return torch.stack([part.double() for part in (*parts, *output.losses.values())])
+    kinds = [total for kind in (answer, prompt, valid) for total in (kind.sum(), depth[kind].sum())]
+    return torch.stack([part.double() for part in (right.sum(), *kinds, *output.losses.values())])
 
 
 def _evaluate(run: _Run, step: int, name: str, count: int) -> None:

@@ -1,17 +1,25 @@
+import contextlib
+import io
 import json
 import shlex
 
 import pytest
+from tests.conftest import Result
 
+from anira.cli import main
 from anira.cli.demo import TASK, demo_config
 from anira.tasks import make_task
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, module_anira):
+def made(tmp_path_factory):
     """A demo of a few steps, and what it said."""
     folder = tmp_path_factory.mktemp("demo") / "out"
-    return folder, module_anira("demo", "--steps", "5", "--out", str(folder))
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.setenv("COLUMNS", "100")
+        status = main(["demo", "--steps", "5", "--out", str(folder)])
+    return folder, Result(status, out.getvalue(), err.getvalue())
 
 
 def test_the_demo_trains_both_policies_and_makes_a_page(made):
@@ -72,4 +80,4 @@ def test_the_demo_is_the_cpu_preset_with_fewer_sizes_and_steps():
 
 def test_no_steps_is_an_error(anira):
     result = anira("demo", "--steps", "0")
-    assert (result.status, result.err) == (2, "anira: error: --steps must be at least 1, not 0\n")
+    assert (result.status, result.err) == (2, "anira: --steps must be at least 1, not 0\n")

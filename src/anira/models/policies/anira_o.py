@@ -133,7 +133,9 @@ class AniraO(ComputePolicy):
     def _note_exit(self, depth: int, h: Tensor, logit: Tensor | None, route: Route, state: AniraOState) -> None:
         """Note the exit depth so far: the last executed one, or for the mode the most likely one and its state."""
         if state.best_state is None or state.best_log_q is None:
-            state.exit_depth = torch.where(route.run, depth, state.exit_depth)
+            state.exit_depth = (
+                state.exit_depth + route.run
+            )  # runs are consecutive: the last one's depth is their number
             return
         log_q = state.log_r if logit is None else state.log_r + logsigmoid(logit)
         better = route.run & (log_q > state.best_log_q)

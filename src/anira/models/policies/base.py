@@ -77,6 +77,8 @@ class Route:
 
     Other choices make sense in the parallel graph only; decoding keeps no keys for them.
     """
+    whole: bool = False
+    """Whether everyone who is there runs; the active-only execution says so after it has taken out the others."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,8 @@ def passthrough(h: Tensor, candidate: Tensor, route: Route) -> Tensor:
     In this form, a weight of exactly 0 or 1 gives exactly `h` or `candidate`; h + weight * (candidate - h) would not.
     """
     if route.weight is None:
+        if route.whole:
+            return candidate
         return torch.where(route.run.unsqueeze(-1), candidate, h)
     weight = route.weight.to(h.dtype).unsqueeze(-1)
     return weight * candidate + (1 - weight) * h

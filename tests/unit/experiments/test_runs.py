@@ -1,0 +1,100 @@
+"""Which runs an experiment uses: finished ones as they are, or one that is trained."""
+
+import json
+import shutil
+
+import pytest
+from tests.training_support import begin, tiny_config, train_tiny
+
+from anira.config import UserError
+from anira.experiments import EXPERIMENTS, load_experiment
+from anira.experiments.runs import is_finished, runs_of
+from anira.experiments.setting import Setting
+
+PRESET = "mano-anira-o-smoke"
+
+
+def no_training(name, out):
+    raise AssertionError("a finished run is there")
+
+
+def setting(root, train=no_training, told=None):
+    tell = (told if told is not None else []).append
+    return Setting(scale="smoke", out=root, runs=root / "runs", train=train, tell=tell)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    root = tmp_path_factory.mktemp("runs")
+    return train_tiny(root / "runs", PRESET)
+
+
+@pytest.fixture
+def root(trained, tmp_path):
+    """A folder with one finished run."""
+    shutil.copytree(trained.parents[1], tmp_path / "runs")
+    return tmp_path
+
+
+def the_run(root):
+    (folder,) = (root / "runs" / PRESET).iterdir()
+    return folder
+
+
+def test_a_finished_run_is_used_as_it_is(root):
+    told = []
+    (run,) = runs_of(PRESET, setting(root, told=told))
+    assert (run.preset, run.folder, run.found) == (PRESET, the_run(root), True)
+    assert told == [f"{PRESET}: 1 finished run in {root / 'runs' / PRESET}"]
+
+
+def test_what_is_not_as_in_the_preset_is_said(root):
+    (run,) = runs_of(PRESET, setting(root))
+    assert "steps 8 (20)" in run.differs
+    assert "model.hidden_size 16 (32)" in run.differs
+    assert not any(word.startswith(("threads", "seed", "eval_every")) for word in run.differs)
+    assert run.origin == f"found; not as the preset: {', '.join(run.differs)}"
+
+
+def test_all_finished_runs_are_used(root):
+    first = the_run(root)
+    shutil.copytree(first, first.with_name("zzzzzzzz-s1"))
+    assert [run.folder for run in runs_of(PRESET, setting(root))] == [first, first.with_name("zzzzzzzz-s1")]
+
+
+def test_without_a_finished_run_one_is_trained(trained, tmp_path):
+    asked = []
+
+    def train(name, out):
+        asked.append((name, out))
+        shutil.copytree(trained, out / name / trained.name)
+        return out / name / trained.name
+
+    begin(tmp_path / "runs", tiny_config(PRESET, seed=3))  # begun, not finished
+    (run,) = runs_of(PRESET, setting(tmp_path, train))
+    assert asked == [(PRESET, tmp_path / "runs")]
+    assert (run.found, run.folder.name) == (False, trained.name)
+    assert run.origin.startswith("trained in 0 s; not as the preset: ")
+
+
+def test_a_run_is_finished_with_its_last_evaluation(root):
+    folder = the_run(root)
+    assert is_finished(folder)
+    state = folder / "records" / "final" / "evaluation.json"
+    whole = json.loads(state.read_text())
+    for change in ({"complete": False}, {"step": 4}):
+        state.write_text(json.dumps({**whole, **change}))
+        assert not is_finished(folder)
+    state.write_text("{")
+    assert not is_finished(folder)
+    assert not is_finished(root / "nowhere")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_can_be_loaded(name):
+    assert callable(load_experiment(name))
+
+
+def test_an_unknown_experiment_is_refused():
+    with pytest.raises(UserError, match="unknown experiment 'lamo': did you mean 'lano'"):
+        load_experiment("lamo")
