@@ -5,13 +5,14 @@ import json
 import pytest
 
 from anira.bench import tasks as bench
+from anira.tasks.clrs.algorithms import SUBTASKS
 
 
 @pytest.fixture
 def result(anira):
     found = anira("bench", "tasks", "--json", "--rows", bench.BLOCK, "--repeats", 1)
     assert found.status == 0
-    assert len(found.err.splitlines()) == len(bench.BARS) + 1
+    assert len(found.err.splitlines()) == len(bench.BARS) + 3  # two lines for CLRS, one for the start
     return json.loads(found.out)
 
 
@@ -29,6 +30,12 @@ def test_figures_of_every_task_and_of_the_start(result):
     for start in result["startup"]:
         assert start["met"] == (start["seconds"] <= start["aim"] == 0.5)
     assert {"cpu", "python", "numpy", "date"} <= result["machine"].keys()
+    mixture, *subtasks = result["clrs"]
+    assert (mixture["what"], mixture["size"], mixture["rows"], mixture["bar"]) == ("mixture", None, 4096, 4000)
+    assert [speed["what"] for speed in subtasks] == list(SUBTASKS)
+    assert {(speed["size"], speed["bar"]) for speed in subtasks} == {(32, 150)}
+    for speed in result["clrs"]:
+        assert speed["met"] == (speed["instances_per_second"] >= speed["bar"])
 
 
 def test_medians_are_taken_over_the_repeats():
@@ -44,9 +51,13 @@ def test_the_table_says_what_is_met(anira, monkeypatch):
             "machine": bench.machine(),
             "repeats": repeats,
             "tasks": [{"task": "mano", **speed, "ratio": 9.0, "bar": 10.0, "met": False}],
+            "clrs": [{"what": "mixture", "size": None, **speed, "bar": 4000.0, "met": False}],
             "startup": [{"command": "anira --help", "seconds": 0.2, "aim": 0.5, "met": True}],
         },
     )
     out = anira("bench", "tasks").out
     assert [line.split()[-2:] for line in out.splitlines() if line.startswith("mano")] == [["NOT", "met"]]
+    assert [line.split() for line in out.splitlines() if line.startswith("mixture")] == [
+        ["mixture", "all", "90", "900", "4,000", "NOT", "met"]
+    ]
     assert [line.split()[-2:] for line in out.splitlines() if line.startswith("anira")] == [["0.5", "met"]]

@@ -8,7 +8,7 @@ MISTAKES = {
     "unknown command": ("smaple mano", "did you mean 'sample'?"),
     "option before the command": ("--json tasks", "the command comes before --json"),
     "unknown task": ("sample man", "did you mean 'mano'?"),
-    "unknown task, nothing near": ("sample xyz", "known: brevo, depo, mano"),
+    "unknown task, nothing near": ("sample xyz", "known: brevo, clrs, depo, lano, mano"),
     "no task": ("sample", "the task comes first"),
     "task after an option": (f"export {EXPORT} mano", "the task comes first"),
     "knob too small": (f"export mano --knob 0 {EXPORT}", "from 1 to 200"),

@@ -40,7 +40,7 @@ class ProbeCorrelation:
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class Pairs:
     """The tokens where one probe is defined, in the order of their instances."""
 
     probe: str
@@ -55,13 +55,13 @@ def probe_correlations(
 ) -> list[ProbeCorrelation]:
     """Return one row a probe and measure; `table` is the instance table."""
     pairs = list(_pairs(evaluation, table))
-    within = [_within(pair, len(table)) for pair in pairs]
+    within = [within_instances(pair, len(table)) for pair in pairs]
     statistics: dict[str, Statistic] = {}
     for i, (pair, values) in enumerate(zip(pairs, within, strict=True)):
-        statistics[f"pooled {i}"] = _pooled(pair, len(table))
-        statistics[f"within {i}"] = _mean_of_defined(values)
+        statistics[f"pooled {i}"] = pooled(pair, len(table))
+        statistics[f"within {i}"] = mean_of_defined(values)
     found = bootstrap(statistics, table["knob"].to_numpy(), rng=rng, draws=draws)
-    nulls = _nulls(pairs, rng)
+    nulls = shuffled_nulls(pairs, rng)
     return [
         ProbeCorrelation(
             probe=pair.probe,
@@ -77,7 +77,7 @@ def probe_correlations(
     ]
 
 
-def _pairs(evaluation: Evaluation, table: pl.DataFrame) -> Iterator[_Pairs]:
+def _pairs(evaluation: Evaluation, table: pl.DataFrame) -> Iterator[Pairs]:
     names = [f"probe_{name}" for name in evaluation.probes]
     if not names:
         return
@@ -91,14 +91,15 @@ def _pairs(evaluation: Evaluation, table: pl.DataFrame) -> Iterator[_Pairs]:
             part = frame.select("instance", measure, name).drop_nulls()
             if len(part):
                 x, y = (part[column].cast(pl.Float64).to_numpy() for column in (name, measure))
-                yield _Pairs(name.removeprefix("probe_"), measure, x, y, part["instance"].cast(pl.Int64).to_numpy())
+                yield Pairs(name.removeprefix("probe_"), measure, x, y, part["instance"].cast(pl.Int64).to_numpy())
 
 
-def _pooled(pair: _Pairs, num_instances: int) -> Spearman:
+def pooled(pair: Pairs, num_instances: int) -> Spearman:
+    """Return the rank correlation over all tokens, as a function of instance weights."""
     return Spearman(pair.x, pair.y, pair.instance, num_instances, names=("probe", "depth"), classes=NUM_CLASSES)
 
 
-def _within(pair: _Pairs, num_instances: int) -> Floats:
+def within_instances(pair: Pairs, num_instances: int) -> Floats:
     """Return the rank correlation within each instance, NaN where it has none."""
     products = standardised_within(pair.x, pair.instance) * standardised_within(pair.y, pair.instance)
     sums: Floats = np.bincount(pair.instance, weights=products, minlength=num_instances).astype(np.float64)
@@ -106,7 +107,8 @@ def _within(pair: _Pairs, num_instances: int) -> Floats:
     return sums
 
 
-def _mean_of_defined(values: Floats) -> Mean:
+def mean_of_defined(values: Floats) -> Mean:
+    """Return the mean over the instances that have a correlation, as a function of instance weights."""
     defined = ~np.isnan(values)
     reason = "in every instance the probe or the depth is constant"
     return Mean(np.nan_to_num(values), defined, np.zeros(len(values), dtype=np.int64), 1, undefined=reason)
@@ -128,7 +130,7 @@ def standardised_within(values: Floats, instance: Ints) -> Floats:
     return scaled
 
 
-def _nulls(pairs: list[_Pairs], rng: np.random.Generator) -> list[tuple[Null | None, Null | None]]:
+def shuffled_nulls(pairs: list[Pairs], rng: np.random.Generator) -> list[tuple[Null | None, Null | None]]:
     """Return the nulls of every pair; pairs over the same tokens are shuffled together, since shuffling costs most."""
     nulls: dict[int, tuple[Null | None, Null | None]] = {}
     groups: dict[bytes, list[int]] = {}
@@ -140,7 +142,7 @@ def _nulls(pairs: list[_Pairs], rng: np.random.Generator) -> list[tuple[Null | N
     return [nulls[i] for i in range(len(pairs))]
 
 
-def _shuffled(pairs: list[_Pairs], rng: np.random.Generator) -> list[Floats]:
+def _shuffled(pairs: list[Pairs], rng: np.random.Generator) -> list[Floats]:
     """Return for each pair the pooled and the within correlation (2, draws) with depth shuffled within instances."""
     ranks = [_both_ranks(pair) for pair in pairs]
     values = np.empty((len(pairs), 2, NULL_DRAWS))
@@ -150,7 +152,7 @@ def _shuffled(pairs: list[_Pairs], rng: np.random.Generator) -> list[Floats]:
     return list(values)
 
 
-def _both_ranks(pair: _Pairs) -> tuple[Floats, Floats, Floats, Floats]:
+def _both_ranks(pair: Pairs) -> tuple[Floats, Floats, Floats, Floats]:
     """Return standardised ranks of probe and depth, pooled and within; the within ones add up to a mean.
 
     Instances in which either is constant count for nothing.

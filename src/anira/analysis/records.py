@@ -19,7 +19,8 @@ import polars as pl
 
 from anira.config import UserError
 
-RECORDS_VERSION: Final = 1
+RECORDS_VERSION: Final = 2
+_READABLE = (1, 2)  # version 1 has no cross-entropy
 ASKED: Final = "evaluation.json"
 
 _STRINGS = dict.fromkeys(("run_id", "task", "split", "variant", "select", "decode", "override", "answer"), "string")
@@ -67,10 +68,9 @@ def load_evaluation(folder: Path) -> Evaluation:
     """Open an evaluation folder; a UserError says what is wrong with it."""
     asked = read_asked(folder)
     version = asked.get("records_version")
-    if version != RECORDS_VERSION:
-        raise UserError(
-            f"{folder} has records of version {version}, and this anira reads version {RECORDS_VERSION}: evaluate again"
-        )
+    if version not in _READABLE:
+        readable = " and ".join(map(str, _READABLE))
+        raise UserError(f"{folder} has records of version {version}, and this anira reads {readable}: evaluate again")
     instances, tokens = _knob_files(folder, "instances"), _knob_files(folder, "tokens")
     knobs = sorted(instances.keys() & tokens.keys())
     if not knobs:

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
+    "reproduce": ("anira.cli.reproduce", "make a table or figure of the paper, training what it needs"),
     "bench": ("anira.cli.bench", "measure speed on this machine"),
     "demo": ("anira.cli.demo", "a tour in seconds: an instance of every task, and a first file of rows"),
 }

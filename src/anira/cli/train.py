@@ -152,6 +152,12 @@ def start_or_resume(config: "TrainConfig", out: Path) -> Path:
     return folder.path
 
 
+def train_preset(name: str, out: Path) -> Path:
+    """Train a preset to its end, from where an earlier call or `anira train NAME --out OUT` left it."""
+    config, _ = _parse_preset(name, [])
+    return start_or_resume(config, out)
+
+
 def _resume(path: Path, trackers: list[str]) -> None:
     from anira.training import RunFolder
 

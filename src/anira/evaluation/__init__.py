@@ -3,5 +3,16 @@
 from anira.evaluation.evaluate import EvaluationConfig, Subject, evaluate, parse_knobs
 from anira.evaluation.overlap import Overlap
 from anira.evaluation.records import RECORDS_VERSION, RecordFolder
+from anira.evaluation.sentences import SentencesConfig, evaluate_sentences
 
-__all__ = ["RECORDS_VERSION", "EvaluationConfig", "Overlap", "RecordFolder", "Subject", "evaluate", "parse_knobs"]
+__all__ = [
+    "RECORDS_VERSION",
+    "EvaluationConfig",
+    "Overlap",
+    "RecordFolder",
+    "SentencesConfig",
+    "Subject",
+    "evaluate",
+    "evaluate_sentences",
+    "parse_knobs",
+]

@@ -73,7 +73,7 @@ def evaluate(
     for knob in config.knobs:
         task.knob.check(knob)
     records = RecordFolder(folder)
-    labels = _labels(model, config, subject)
+    labels = make_labels(model, config, subject)
     records.open(_asked(config, subject, labels))
     missing = records.missing(list(config.knobs))
     training = model.training
@@ -97,7 +97,8 @@ def _asked(config: EvaluationConfig, subject: Subject, labels: Labels) -> dict[s
     return {"n" if name == "count" else name: value for name, value in asked.items()}
 
 
-def _labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subject) -> Labels:
+def make_labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subject) -> Labels:
+    """Return what all records of an evaluation share; a rule that the model's policy cannot follow is refused."""
     default = {"anira-e": "mode", "anira-o": "median"}.get(model.policy.name, "")
     rule = config.select or ("quantile" if config.threshold is not None else default)
     if rule and not model.policy.selects:

@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from anira.config import UserError
 from anira.models import AniraForCausalLM, AniraOutput
+from anira.models.exits import at_least_float32
 from anira.tasks import IGNORE, Rows, Task
 
 Array = NDArray[Any]
@@ -35,6 +37,8 @@ class Prediction:
     executed: Array
     expected_depth: Array | None
     exit_probs: Array | None
+    ce: Array | None = None
+    """Minus the log probability, in nats, of the token that follows in the row."""
 
     @staticmethod
     def concat(parts: Sequence["Prediction"]) -> "Prediction":
@@ -58,7 +62,7 @@ def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Predicti
     output: AniraOutput = model(ids, **chosen)
     if settings.override == "permuted":
         output = model(ids, exit_depth=_permuted(output, rows))
-    return _prediction(output)
+    return _prediction(output, ids)
 
 
 def _permuted(output: AniraOutput, rows: Rows) -> Tensor:
@@ -70,7 +74,7 @@ def _permuted(output: AniraOutput, rows: Rows) -> Tensor:
     return torch.from_numpy(depth).to(output.exit_depth.device)
 
 
-def _prediction(output: AniraOutput) -> Prediction:
+def _prediction(output: AniraOutput, ids: Tensor) -> Prediction:
     def array(values: Tensor | None) -> Array | None:
         return None if values is None else values.float().cpu().numpy()
 
@@ -82,7 +86,14 @@ def _prediction(output: AniraOutput) -> Prediction:
         output.executed.cpu().numpy(),
         array(output.expected_depth),
         None if log_probs is None else array(log_probs.exp()),
+        array(_cross_entropy(output.logits, ids)),
     )
+
+
+def _cross_entropy(logits: Tensor, ids: Tensor) -> Tensor:
+    """Return the cross-entropy of every token, at the position before it; 0 at the last, which predicts nothing."""
+    following = torch.cat([ids[:, 1:], torch.full_like(ids[:, :1], IGNORE)], dim=1)
+    return cross_entropy(at_least_float32(logits).transpose(1, 2), following, ignore_index=IGNORE, reduction="none")
 
 
 def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Settings) -> tuple[Rows, Prediction]:

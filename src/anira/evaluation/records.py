@@ -14,7 +14,8 @@ import polars as pl
 
 from anira.config import UserError
 
-RECORDS_VERSION: Final = 1
+RECORDS_VERSION: Final = 2
+"""2 has the token column `ce`; analysis still reads 1."""
 
 INSTANCE_SCHEMA: Final[dict[str, Any]] = {
     "run_id": pl.String,
@@ -64,6 +65,7 @@ TOKEN_SCHEMA: Final[dict[str, Any]] = {
     "expected_depth": pl.Float32,
     "exit_probs": pl.List(pl.Float32),
     "margin": pl.Float32,
+    "ce": pl.Float32,
 }
 """Columns of the token table, one row an input position; probes follow as probe_*."""
 
@@ -82,14 +84,21 @@ class RecordFolder:
         self.path = path
 
     def open(self, asked: dict[str, Any]) -> None:
-        """Start or go on with an evaluation; a folder that holds another one is refused."""
+        """Start or go on with an evaluation; a folder that holds another one is refused.
+
+        A complete one that an older version wrote stands as it is.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         facts = {"records_version": RECORDS_VERSION, **asked}
         file = self.path / "evaluation.json"
         if file.exists():
-            known = {key: value for key, value in json.loads(file.read_text()).items() if key != "complete"}
-            if known != facts:
+            known = json.loads(file.read_text())
+            complete, version = known.pop("complete", False), known.get("records_version")
+            if {**known, "records_version": RECORDS_VERSION} != facts:
                 raise UserError(f"{self.path} holds another evaluation: remove it, or choose another --name")
+            if version != RECORDS_VERSION and not complete:
+                raise UserError(f"{self.path} was begun with records of version {version}: remove it")
+            facts = known
         _write(file, _json({**facts, "complete": False}))
 
     def missing(self, knobs: list[int]) -> list[int]:

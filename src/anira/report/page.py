@@ -47,11 +47,12 @@ def build(
         "commands": commands(runs),
         "origins": [(run, origin(run), json.dumps(run.config, indent=2)) for run in runs],
     }
-    html = _environment().get_template("report.html").render(page=page)
+    html = environment().get_template("report.html").render(page=page)
     return Report(html=html.strip() + "\n", tables=_joined(parts))
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return what fills templates: everything is escaped, and a name that is missing is an error."""
     return Environment(
         loader=PackageLoader("anira.report"),
         autoescape=True,

@@ -40,7 +40,7 @@ def save_checkpoint(
         save_tokenizer(partial, vocab)
         save_file(_optimizer_tensors(model, optimizer), partial / "optimizer.safetensors")
         (partial / "loop.json").write_text(json.dumps(loop, indent=2) + "\n")
-        _write_manifest(partial)
+        write_manifest(partial)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)  # noqa: PTH105 (the atomic one)
     except Exception as error:
@@ -62,6 +62,8 @@ def load_checkpoint(
         raise UserError(
             f"{folder} belongs to another run: its configuration has hash {loop['config_hash']}, not {config_hash}"
         )
+    if not (folder / "optimizer.safetensors").exists():
+        raise UserError(f"{folder} was kept without its optimizer: its model can be used, not trained on")
     weights = load_file(folder / "model.safetensors")
     missing, unexpected = model.load_state_dict(weights, strict=False)
     tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
@@ -132,7 +134,8 @@ def _fill_optimizer(model: AniraForCausalLM, optimizer: torch.optim.Optimizer, t
         optimizer.state[parameters[name]][key] = value.to(parameters[name].device)
 
 
-def _write_manifest(folder: Path) -> None:
+def write_manifest(folder: Path) -> None:
+    """Note the size and the hash of every file in a checkpoint."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     manifest = {
         str(file.relative_to(folder)): {"bytes": file.stat().st_size, "sha256": _sha256(file)} for file in files

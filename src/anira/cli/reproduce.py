@@ -1,0 +1,115 @@
+"""`anira reproduce NAME`: a figure or table of the paper, from runs that are there or that it trains."""
+
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from anira.cli.parse import parse
+from anira.config import UserError, nearest
+from anira.experiments import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from anira.experiments.setting import Outcome
+
+SUMMARY = (
+    "Make a figure or table of the paper: train its runs or use finished ones, evaluate them, and write what they show "
+    "as JSON, CSV and a page. Without a NAME, list the experiments."
+)
+ALL = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What to make, at which size, and where."""
+
+    name: Annotated[Positional[str], arg(metavar="NAME", help_behavior_hint="")] = ""
+    """An experiment, or `all`."""
+    scale: Literal["smoke", "cpu", "paper"] = "cpu"
+    """smoke: seconds, to see that it works; cpu: minutes to hours on two cores; paper: the paper's sizes, for a GPU."""
+    out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: reproduced/SCALE)")] = None
+    """Folder of the files that are made."""
+    runs: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/ in --out)")] = None
+    """Folder of runs as `anira train --out` fills it: finished ones of an experiment's presets are used as they are."""
+
+
+@dataclass(frozen=True)
+class _Done:
+    """How one experiment went."""
+
+    name: str
+    seconds: float
+    outcome: "Outcome | None"
+
+
+def run(argv: list[str]) -> None:
+    """Make one experiment or all of them, then say what was made from which runs."""
+    options = parse(Options, argv, prog="anira reproduce", description=SUMMARY)
+    if not options.name:
+        print(_list())
+        return
+    if options.name not in (ALL, *EXPERIMENTS):
+        raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
+    names = list(EXPERIMENTS) if options.name == ALL else [options.name]
+    done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
+    print(_table(done))
+    failed = [one.name for one in done if one.outcome is None]
+    if failed:
+        raise UserError(f"{len(failed)} of {len(done)} experiments failed: {', '.join(failed)}")
+
+
+def _list() -> str:
+    width = max(map(len, EXPERIMENTS))
+    rows = [f"  {name:{width}}  {summary}" for name, (_, summary) in EXPERIMENTS.items()]
+    return "\n".join(["experiments (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows])
+
+
+def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
+    """Make one experiment; among others, one that fails leaves a message and lets them go on."""
+    started = time.monotonic()
+    try:
+        outcome = _make(name, options)
+    except Exception as error:
+        if alone:
+            raise
+        if isinstance(error, UserError):
+            print(f"{name} failed: {error}", file=sys.stderr)
+        else:
+            traceback.print_exc()
+        outcome = None
+    return _Done(name, time.monotonic() - started, outcome)
+
+
+def _make(name: str, options: Options) -> "Outcome":
+    from anira.cli.train import train_preset
+    from anira.experiments import load_experiment
+    from anira.experiments.setting import Setting
+
+    out = options.out or Path("reproduced") / options.scale
+    setting = Setting(
+        scale=options.scale,
+        out=out,
+        runs=options.runs or out / "runs",
+        train=train_preset,
+        tell=lambda line: print(line, file=sys.stderr, flush=True),
+    )
+    outcome = load_experiment(name)(setting)
+    print(f"{outcome.text}\n")
+    return outcome
+
+
+def _table(done: list[_Done]) -> str:
+    from anira.analysis.tables import layout
+
+    rows = []
+    for one in done:
+        made = [str(file) for file in one.outcome.files] if one.outcome else ["failed"]
+        used = [f"{run.folder} ({run.origin})" for run in one.outcome.runs] if one.outcome else []
+        for i in range(max(len(made), len(used))):
+            head = [one.name, f"{one.seconds:.0f} s"] if i == 0 else ["", ""]
+            rows.append([*head, made[i] if i < len(made) else "", used[i] if i < len(used) else ""])
+    return layout(["experiment", "time", "made", "from"], rows)

@@ -1,0 +1,115 @@
+"""The paper's table of LANO: Spearman of expected depth with proxies of a token's difficulty, for ANIRA-E and ANIRA-O.
+
+Each run writes strings of its own, from <bos> to <eos>; the parser reads them, and depths are compared with what it
+found. Beside the paper's figure stand its controls, the true entropy of the next token, and how well the run has
+learned the language at all: the share of its strings that are sentences, and its cross-entropy above the floor.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from anira.analysis.lano import lano_figures
+from anira.analysis.records import read_asked
+from anira.config import UserError, config_hash, to_dict
+from anira.evaluation import EvaluationConfig, SentencesConfig, Subject, evaluate, evaluate_sentences
+from anira.experiments.lano_tables import PAPER, text_tables
+from anira.experiments.runs import runs_of
+from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.report.lano import LanoRun, correlation_table, lano_page
+from anira.tasks.lano import Lano, entropy_floor, length_distribution
+from anira.training import RunFolder
+from anira.training.run import load_run
+
+VARIANTS: Final = ("anira-e", "anira-o")
+MARGIN: Final = 16
+"""Tokens beyond the longest sentence of the language after which a string is cut."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is sampled and read."""
+
+    strings: int
+    held_out: int
+
+
+SIZES: Final = {"smoke": Size(40, 40), "cpu": Size(2000, 500), "paper": Size(2000, 1000)}
+
+
+def reproduce(setting: Setting) -> Outcome:
+    """Make lano.json, lano.csv and lano.html."""
+    used = [run for variant in VARIANTS for run in runs_of(f"lano-{variant}-{setting.scale}", setting)]
+    shown = [_figures(run, SIZES[setting.scale], setting) for run in used]
+    setting.out.mkdir(parents=True, exist_ok=True)
+    contents = {
+        "lano.json": json.dumps(_json(setting, used, shown), indent=2) + "\n",
+        "lano.csv": correlation_table(shown, PAPER).write_csv(),
+        "lano.html": lano_page(shown, PAPER),
+    }
+    files = []
+    for name, text in contents.items():
+        files.append(setting.out / name)
+        _write(files[-1], text)
+    return Outcome(files=tuple(files), runs=tuple(used), text=text_tables(shown))
+
+
+def _figures(run: UsedRun, size: Size, setting: Setting) -> LanoRun:
+    """Make the records that are missing, and compute a run's figures from them."""
+    strings = run.folder / "records" / f"strings-n{size.strings}"
+    held_out = run.folder / "records" / f"held-out-n{size.held_out}"
+    task = _task(run.folder)
+    if not (_is_complete(strings) and _is_complete(held_out)):
+        setting.tell(f"{run.preset}: {size.strings} strings from {run.folder}")
+        _make_records(run.folder, size, _longest(task), strings, held_out)
+    setting.tell(f"{run.preset}: correlations")
+    return LanoRun(
+        origin=run.origin,
+        start_symbol=task.config.start_symbol,
+        floor=entropy_floor(task.grammar()),
+        figures=lano_figures(strings, held_out),
+    )
+
+
+def _longest(task: Lano) -> int:
+    marks = 2  # <bos> and <eos>
+    return len(length_distribution(task.grammar())) - 1 + marks + MARGIN
+
+
+def _make_records(folder: Path, size: Size, longest: int, strings: Path, held_out: Path) -> None:
+    config, model, step = load_run(folder, None)
+    task = config.make_task()
+    run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
+    subject = Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
+    evaluate_sentences(model, task, SentencesConfig(count=size.strings, longest=longest), subject, strings)
+    evaluate(model, task, EvaluationConfig(knobs=task.knob.seen, count=size.held_out), subject, held_out)
+
+
+def _task(folder: Path) -> Lano:
+    task = RunFolder(folder).read_config().make_task()
+    if not isinstance(task, Lano):
+        raise UserError(f"{folder} is a run of task {task.name!r}, not of lano")
+    return task
+
+
+def _is_complete(folder: Path) -> bool:
+    try:
+        return bool(read_asked(folder).get("complete"))
+    except UserError:
+        return False
+
+
+def _json(setting: Setting, used: list[UsedRun], shown: list[LanoRun]) -> dict[str, Any]:
+    runs = [
+        {**to_dict(one), "preset": run.preset, "found": run.found, "differs": list(run.differs)}
+        for run, one in zip(used, shown, strict=True)
+    ]
+    return {"experiment": "lano", "scale": setting.scale, "paper": PAPER, "runs": runs}
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(f".{path.name}.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

@@ -1,0 +1,134 @@
+"""`anira reproduce`, as somebody types it."""
+
+import csv
+import json
+
+import pytest
+from tests.training_support import TINY_MODEL, TINY_RUN, tiny_config
+
+import anira.cli.reproduce
+import anira.cli.train
+from anira import experiments
+from anira.experiments import EXPERIMENTS
+from anira.training import RunFolder
+from anira.training.run import load_run
+
+TASK = {"start_symbol": 10, "packed_length": 64}
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """Train tiny runs in place of the presets, and work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    parse = anira.cli.train._parse_preset
+
+    def parse_preset(name, argv):
+        _, options = parse(name, argv)
+        return tiny_config(name, task_config=TASK, max_length=64), options
+
+    monkeypatch.setattr(anira.cli.train, "_parse_preset", parse_preset)
+    return tmp_path
+
+
+def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
+    first = anira("reproduce", "lano", "--scale", "smoke", "--out", "made")
+    assert first.status == 0, first.err
+    made = tiny / "made"
+    assert {path.name for path in made.iterdir()} == {"lano.json", "lano.csv", "lano.html", "runs"}
+    found = json.loads((made / "lano.json").read_text())
+    assert (found["experiment"], found["scale"]) == ("lano", "smoke")
+    assert [run["figures"]["variant"] for run in found["runs"]] == ["anira-e", "anira-o"]
+    for run in found["runs"]:
+        assert run["figures"]["strings"] == 40
+        assert 0.3 < run["floor"] < run["figures"]["cross_entropy"]["value"]
+        assert {"steps 8 (20)", "task_config.start_symbol 10 (16)"} <= set(run["differs"])
+    with (made / "lano.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2 * 2 * 2 * 5
+    assert "anira-o" in (made / "lano.html").read_text()
+    for word in ("made/lano.csv", "made/runs/lano-anira-e-smoke/", "trained in", "parse-space expansion", "+0.666"):
+        assert word in first.out
+
+    folders = sorted(made.glob("runs/*/*"))
+    before = [load_run(folder, None)[2] for folder in folders]
+    second = anira("reproduce", "lano", "--scale", "smoke", "--out", "made")
+    assert (second.status, before) == (0, [TINY_RUN["steps"]] * 2)
+    assert "trained in" not in second.out
+    assert second.out.count("(found; not as the preset: ") == 2
+    again = json.loads((made / "lano.json").read_text())
+    assert [run["figures"] for run in again["runs"]] == [run["figures"] for run in found["runs"]]
+
+    elsewhere = anira("reproduce", "lano", "--scale", "smoke", "--out", "other", "--runs", "made/runs")
+    assert elsewhere.status == 0
+    assert {path.name for path in (tiny / "other").iterdir()} == {"lano.json", "lano.csv", "lano.html"}
+    assert sorted(made.glob("runs/*/*")) == folders
+    assert RunFolder(folders[0]).read_config().model["hidden_size"] == TINY_MODEL["hidden_size"]
+
+
+def test_records_are_enough(anira, tiny):
+    """What was sampled once is analysed without a model."""
+    assert anira("reproduce", "lano", "--scale", "smoke", "--out", "made").status == 0
+    for path in (tiny / "made" / "runs").glob("*/*/checkpoints/*/model.safetensors"):
+        path.unlink()
+    assert anira("reproduce", "lano", "--scale", "smoke", "--out", "made").status == 0
+
+
+def test_without_a_name_it_lists_the_experiments(anira):
+    result = anira("reproduce")
+    assert (result.status, result.err) == (0, "")
+    for name, (_, summary) in EXPERIMENTS.items():
+        assert name in result.out
+        assert summary in result.out
+
+
+MISTAKES = {
+    "unknown experiment": ("lamo", "unknown experiment 'lamo': did you mean 'lano'"),
+    "unknown scale": ("lano --scale gpu", "--scale must be one of 'smoke', 'cpu', 'paper', not 'gpu'"),
+    "unknown option": ("lano --output here", "unknown option: --output"),
+}
+
+
+@pytest.mark.parametrize(("words", "expected"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_one_line(anira, tmp_path, monkeypatch, words, expected):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = anira("reproduce", *words.split())
+    assert (status, out) == (2, "")
+    assert err.startswith("anira: ")
+    assert err.count("\n") == 1, err
+    assert expected in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def three(monkeypatch, tmp_path):
+    """Three experiments, of which the second one fails and the third has a bug."""
+    monkeypatch.chdir(tmp_path)
+    source = {
+        "good": "return Outcome(files=(setting.out / 'good.json',), runs=(), text='good figures')",
+        "bad": "raise UserError('bad luck')",
+        "buggy": "return 1 / 0",
+    }
+    head = "from anira.config import UserError\nfrom anira.experiments.setting import Outcome\n"
+    for name, line in source.items():
+        (tmp_path / f"{name}_experiment.py").write_text(f"{head}def reproduce(setting):\n    {line}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = {name: (f"{name}_experiment", "what it shows") for name in ("bad", "buggy", "good")}
+    for module in (experiments, anira.cli.reproduce):
+        monkeypatch.setattr(module, "EXPERIMENTS", made)
+
+
+def test_one_failure_does_not_stop_the_others(anira, three):
+    status, out, err = anira("reproduce", "all", "--scale", "smoke")
+    assert status == 2
+    assert "good figures" in out
+    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["bad", "buggy", "good"]
+    assert out.count("failed") == 2
+    assert "bad failed: bad luck" in err
+    assert "ZeroDivisionError" in err
+    assert err.splitlines()[-1] == "anira: 2 of 3 experiments failed: bad, buggy"
+
+
+def test_alone_a_failure_is_the_commands(anira, three):
+    status, out, err = anira("reproduce", "bad", "--scale", "smoke")
+    assert (status, out, err) == (2, "", "anira: bad luck\n")
+    with pytest.raises(ZeroDivisionError):
+        anira("reproduce", "buggy", "--scale", "smoke")

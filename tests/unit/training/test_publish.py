@@ -1,0 +1,42 @@
+import pytest
+from tests.training_support import begin, resume, tiny_config, train_tiny
+
+from anira.analysis import choose_evaluation, load_evaluation
+from anira.config import UserError
+from anira.training import load_run, publish_run
+from anira.training.checkpoint import latest_checkpoint
+
+
+def test_a_published_run_is_used_as_the_run_itself(tmp_path):
+    run = train_tiny(tmp_path / "runs")
+    kept = publish_run(run, tmp_path / "results")
+    assert kept == tmp_path / "results" / run.parent.name / run.name
+    for (name, ours), theirs in zip(
+        load_run(kept, None)[1].named_parameters(), load_run(run, None)[1].parameters(), strict=True
+    ):
+        assert ours.equal(theirs), name
+    one, other = (load_evaluation(choose_evaluation(path, None)) for path in (kept, run))
+    assert one.tokens.collect().equals(other.tokens.collect())
+    assert (kept / "metrics.jsonl").read_bytes() == (run / "metrics.jsonl").read_bytes()
+    assert not list(kept.rglob("optimizer*"))
+
+
+def test_a_published_run_cannot_be_trained_on_and_says_why(tmp_path):
+    kept = publish_run(train_tiny(tmp_path / "runs"), tmp_path / "results")
+    with pytest.raises(UserError, match="was kept without its optimizer"):
+        resume(kept)
+
+
+def test_large_weights_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("anira.training.publish.LARGEST_WEIGHTS", 10)
+    kept = publish_run(train_tiny(tmp_path / "runs"), tmp_path / "results")
+    assert latest_checkpoint(kept) is None
+
+
+def test_an_unfinished_run_or_a_second_copy_is_refused(tmp_path):
+    with pytest.raises(UserError, match="is not a finished run"):
+        publish_run(begin(tmp_path, tiny_config("mano-fixed-smoke")), tmp_path / "results")
+    run = train_tiny(tmp_path / "runs")
+    publish_run(run, tmp_path / "results")
+    with pytest.raises(UserError, match="is there already"):
+        publish_run(run, tmp_path / "results")
