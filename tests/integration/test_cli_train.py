@@ -32,7 +32,7 @@ def test_it_trains_and_says_where(anira, here):
     lines = result.err.splitlines()
     assert lines[0] == f"{PRESET}, seed 0, 8 steps, in {result.out.strip()}"
     assert re.search(r"step +8 of 8  loss \d+\.\d+  accuracy \d\.\d\d  depth", result.err)
-    assert lines[-4:-2] == ["evaluation at step 8", "  knob               1      2      3      4"]
+    assert lines[-4:-2] == ["evaluation at step 8", "  knob               1      2      3"]
     assert_same_run(train_tiny(here / "again", PRESET), path)
 
 
@@ -114,7 +114,7 @@ def test_a_mistake_is_one_line_and_makes_no_folder(anira, here, words, expected)
 def test_rows_that_do_not_fit_are_one_line(anira, here):
     status, _, err = anira("train", PRESET, *TINY, "--task.max-size", "30")
     assert status == 2
-    assert re.fullmatch(r"anira: a row of \d+ tokens does not fit max_length 16: raise it", err.splitlines()[-1])
+    assert re.fullmatch(r"anira: a row of \d+ tokens does not fit max_length 11: raise it", err.splitlines()[-1])
 
 
 def test_without_a_compiler_it_says_so(anira, here, monkeypatch):

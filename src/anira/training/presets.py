@@ -108,7 +108,7 @@ CPU["lano"] = replace(
     batch_size=32,
     base=1.0,
     task={"start_symbol": 16, "packed_length": 96},
-    run={**_CPU_RUN, "steps": 4000, "gamma_warmup_steps": 2000, "final_count": 500},
+    run={**_CPU_RUN, "steps": 3000, "gamma_warmup_steps": 1500, "final_count": 500},
 )
 
 _SMOKE_RUN: Final = {

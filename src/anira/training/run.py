@@ -151,6 +151,9 @@ def load_run(path: Path, step: int | None) -> tuple[TrainConfig, AniraForCausalL
     check_checkpoint(checkpoint)
     with without_bars():
         model: AniraForCausalLM = AniraForCausalLM.from_pretrained(checkpoint)
+    for parameter in model.parameters():
+        # In a mapped file weights lie at odd addresses, and matrix products depend on those in the last digit.
+        parameter.data = parameter.data.clone()
     return config, model.eval(), step_of(checkpoint)
 
 
