@@ -1,5 +1,6 @@
 """Keep what is worth showing of a run: enough to look at it and to use its model, not to train it on."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,9 +11,10 @@ LARGEST_WEIGHTS = 2 << 20
 
 
 def publish_run(run: Path, root: Path) -> Path:
-    """Copy a finished run into `root`: configuration, metrics, final records, and its weights if they are small.
+    """Copy a finished run into `root`: configuration, metrics, records, and its weights if they are small.
 
-    The checkpoint loses the optimizer's state, two thirds of it. Returns the copy, root/<preset>/<hash8>-s<seed>.
+    Left out are the records of evaluations during training, whose figures are in the metrics, and the optimizer's
+    state, two thirds of a checkpoint. Returns the copy, root/<preset>/<hash8>-s<seed>.
     """
     checkpoint = latest_checkpoint(run)
     if checkpoint is None or not (run / "records" / "final").is_dir():
@@ -21,10 +23,10 @@ def publish_run(run: Path, root: Path) -> Path:
     target = root / run.parent.name / run.name
     if target.exists():
         raise UserError(f"{target} is there already: remove it first")
-    (target / "records").mkdir(parents=True)
+    target.mkdir(parents=True)
     for name in ("config.json", "metrics.jsonl"):
         shutil.copyfile(run / name, target / name)
-    shutil.copytree(run / "records" / "final", target / "records" / "final")
+    shutil.copytree(run / "records", target / "records", ignore=_periodic)
     if (checkpoint / "model.safetensors").stat().st_size <= LARGEST_WEIGHTS:
         kept = target / "checkpoints" / checkpoint.name
         shutil.copytree(checkpoint, kept, ignore=shutil.ignore_patterns("optimizer.safetensors", "manifest.json"))
@@ -32,3 +34,8 @@ def publish_run(run: Path, root: Path) -> Path:
             file.chmod(0o644)
         write_manifest(kept)
     return target
+
+
+def _periodic(folder: str, names: list[str]) -> list[str]:
+    """Return those of the names that stand for an evaluation during training, as in step-000500."""
+    return [name for name in names if re.fullmatch(r"step-\d+", name)]

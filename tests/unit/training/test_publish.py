@@ -19,6 +19,8 @@ def test_a_published_run_is_used_as_the_run_itself(tmp_path):
     assert one.tokens.collect().equals(other.tokens.collect())
     assert (kept / "metrics.jsonl").read_bytes() == (run / "metrics.jsonl").read_bytes()
     assert not list(kept.rglob("optimizer*"))
+    assert [path.name for path in (kept / "records").iterdir()] == ["final"]
+    assert len(list((run / "records").iterdir())) > 1
 
 
 def test_a_published_run_cannot_be_trained_on_and_says_why(tmp_path):
