@@ -110,7 +110,7 @@ def _mano_rows(repeats: int) -> list[dict[str, Any]]:
 
 def _mano_step(model: AniraForCausalLM, parts: list[Rows]) -> Callable[[], None]:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    batches = [(torch.as_tensor(part.input_ids), torch.as_tensor(part.labels), _valid(part)) for part in parts]
+    batches = [(_long(part.input_ids), _long(part.labels), _valid(part)) for part in parts]
 
     def step() -> None:
         for ids, labels, valid in batches:
@@ -118,6 +118,10 @@ def _mano_step(model: AniraForCausalLM, parts: list[Rows]) -> Callable[[], None]
         _descend(model, optimizer)
 
     return step
+
+
+def _long(ids: Any) -> Tensor:
+    return torch.as_tensor(ids, dtype=torch.long)
 
 
 def _valid(rows: Rows) -> Tensor:
