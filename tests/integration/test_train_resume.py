@@ -98,7 +98,7 @@ def test_a_run_killed_at_file_operations(tmp_path, whole, seed):
 
 @pytest.mark.parametrize(
     "place",
-    ["checkpoint._write_manifest", "checkpoint.os.replace", "loop.keep_last", "loop.evaluate"],
+    ["checkpoint.write_manifest", "checkpoint.os.replace", "loop.keep_last", "loop.evaluate"],
 )
 def test_a_run_killed_between_two_files(tmp_path, whole, place):
     """There is a checkpoint by then, and what comes after it is lost."""

@@ -162,7 +162,7 @@ def test_a_checkpoint_that_does_not_fit_the_model_is_refused(copy):
 NO_SPACE = OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("place", ["save_file", "save_tokenizer", "_write_manifest", "os.replace", "os.mkdir"])
+@pytest.mark.parametrize("place", ["save_file", "save_tokenizer", "write_manifest", "os.replace", "os.mkdir"])
 def test_a_full_disk_leaves_the_last_good_checkpoint(copy, monkeypatch, place):
     def full(*words, **options):
         raise NO_SPACE
@@ -183,7 +183,7 @@ def test_an_error_that_is_a_bug_stays_one(tmp_path, monkeypatch):
         raise TypeError("a bug")
 
     config = tiny_config()
-    monkeypatch.setattr(checkpoints, "_write_manifest", broken)
+    monkeypatch.setattr(checkpoints, "write_manifest", broken)
     with pytest.raises(TypeError):
         save_checkpoint(tmp_path / "step-1", *blank(config), config.make_task().vocab, {})
     assert list(tmp_path.iterdir()) == []
