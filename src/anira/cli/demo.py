@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 VARIANTS: Final = ("anira-e", "anira-o")
 QUESTION: Final = "+ + 5 3 - 12 17"
 STEPS: Final = 1500
-TASK: Final = {"modulus": 5, "min_size": 1, "max_size": 3}
 _WHAT = """\
 Whether depth follows difficulty can be seen where difficulty is known. MANO asks for the value of an expression; the
 more operators it has (the knob, L), the more work its reference solver does. One instance, with that solver's state at
@@ -72,7 +71,7 @@ def run(argv: list[str]) -> None:
 
 
 def demo_config(variant: str, steps: int) -> "TrainConfig":
-    """Return the cpu preset of MANO with fewer sizes and steps; eager, because compiling would take a third of it."""
+    """Return the cpu preset of MANO with fewer steps; eager, because compiling would take a third of the time."""
     import torch
 
     from anira.training.presets import preset
@@ -81,8 +80,6 @@ def demo_config(variant: str, steps: int) -> "TrainConfig":
     return dataclasses.replace(
         chosen,
         preset=f"mano-{variant}-demo",
-        task_config=dict(TASK),
-        max_length=2 * TASK["max_size"] + 5,
         steps=steps,
         gamma_warmup_steps=steps // 2,
         eval_every=max(1, steps // 5),
