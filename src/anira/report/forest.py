@@ -22,8 +22,8 @@ def forest_figure(
     """
 
     def paint(figure: Figure) -> None:
-        axes = figure.add_axes((0.36, 40 / height, 0.62, (height - _FRAME) / height))
-        axes.set_title(title, loc="left", fontsize=11, color=INK, pad=7, x=-0.58)
+        axes = figure.add_axes((0.36, 40 / height, 0.60, (height - _FRAME) / height))
+        axes.set_title(title, loc="left", fontsize=11, color=INK, pad=7, x=-0.6)
         axes.axvline(0, color=SOFT, linewidth=0.8)
         for i, (label, look) in enumerate(looks.items()):
             part = table.filter(label=label)
