@@ -3,10 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from anira.analysis.intervals import Estimate
 from anira.analysis.summary import Summary
 from anira.analysis.verdict import Evidence, Verdict, judge
+
+if TYPE_CHECKING:
+    from anira.analysis.subtasks import Overview
 
 CLAIMS = {
     "slope": "answer depth rises with the knob (slope)",
@@ -48,10 +52,10 @@ def _identity(summary: Summary) -> str:
     return json.dumps([experiment(summary), labels.step, labels.max_depth, knobs, config], sort_keys=True)
 
 
-def experiment(summary: Summary) -> str:
+def experiment(summary: "Summary | Overview") -> str:
     """Name what was evaluated in a few words, as in `mano anira-o, select mode`."""
     labels = summary.labels
-    words = [f"{labels.task} {labels.variant}"]
+    words = [f"{labels.task} {labels.subtask} {labels.variant}" if labels.subtask else f"{labels.task} {labels.variant}"]
     if labels.select:
         words.append(f"select {labels.select}")
     if labels.threshold is not None:

@@ -80,7 +80,6 @@ class Clrs(BlockTask):
         whole = [(subtask, size) for subtask in self._subtasks for size in sorted(self.config.sizes) or subtask.seen]
         self._cells = [cell for cell in whole if self._fits(*cell)]
         self.left_out = tuple((subtask.name, size) for subtask, size in whole if (subtask, size) not in self._cells)
-        """Subtasks and sizes that max_length keeps out of training."""
         missing = set(self.config.tasks) - {subtask.name for subtask, _ in self._cells}
         if missing:
             raise UserError(
