@@ -5,8 +5,9 @@
         instances-k003.parquet    one row an instance of knob 3
         tokens-k003.parquet       one row an input position of those instances
 
-A task that is several in one has its files by subtask and knob (instances-sort-k004.parquet), and its subtasks are never
-mixed: an evaluation is that of one of them. A folder may be incomplete after an interrupt. It is read all the same, and says so in `warnings`.
+A task that is several in one has its files by subtask and knob (instances-sort-k004.parquet), and its subtasks are
+never mixed: an evaluation is that of one of them. A folder may be incomplete after an interrupt. It is read all the
+same, and says so in `warnings`.
 """
 
 import json
@@ -24,7 +25,9 @@ RECORDS_VERSION: Final = 2
 _READABLE = (1, 2)  # version 1 has no cross-entropy
 ASKED: Final = "evaluation.json"
 
-_STRINGS = dict.fromkeys(("run_id", "task", "subtask", "split", "variant", "select", "decode", "override", "answer"), "string")
+_STRINGS = dict.fromkeys(
+    ("run_id", "task", "subtask", "split", "variant", "select", "decode", "override", "answer"), "string"
+)
 _COUNTS = ("num_tokens", "iterations", "full_iterations", "decisions", "flops", "full_flops", "kv_slots")
 INSTANCE_COLUMNS: Final = {
     **_STRINGS,
@@ -90,7 +93,7 @@ def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
 
 
 def find_subtasks(folder: Path) -> list[str]:
-    """Return the subtasks of an evaluation, in the order in which they were asked for; [""] for a task that is only one."""
+    """Return the subtasks of an evaluation, in the order of the request; [""] for a task that is only one."""
     asked = read_asked(folder).get("knobs")
     return list(asked) if isinstance(asked, dict) else [""]
 

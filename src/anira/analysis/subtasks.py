@@ -1,4 +1,4 @@
-"""All subtasks of one evaluation side by side. Nothing is pooled over them: sizes of different subtasks do not compare."""
+"""All subtasks of one evaluation side by side. Nothing is pooled over them: their knobs do not compare."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +11,9 @@ from anira.analysis.accuracy import Accuracy, accuracy_by_knob, accuracy_overall
 from anira.analysis.allocation import Alignment, Depth, alignment, depth_by_knob
 from anira.analysis.bootstrap import DRAWS
 from anira.analysis.instances import instance_table
-from anira.analysis.intervals import Estimate
 from anira.analysis.records import find_subtasks, load_evaluation
 from anira.analysis.summary import Labels, labels_of
-from anira.analysis.tables import layout
+from anira.analysis.tables import layout, short
 from anira.config import to_dict
 
 SPLITS = ("seen", "interpolation", "extrapolation")
@@ -27,7 +26,7 @@ class SubtaskFigures:
     subtask: str
     accuracy: tuple[Accuracy, ...]
     splits: tuple[Accuracy, ...]
-    """Accuracy over all knobs that training rows have, that lie between those, and that lie beyond, where there are any."""
+    """Accuracy over the knobs that training rows have, those between, and those beyond, where there are any."""
     depth: tuple[Depth, ...]
     """By knob, the row over all of them last."""
     alignment: tuple[Alignment, ...]
@@ -95,7 +94,7 @@ def _by_subtask(shown: Overview) -> str:
         splits, seen = [one.over(split) for split in SPLITS], one.over("seen")
         accuracies = ["-" if row is None else row.exact.text(3) for row in splits]
         aligned = one.aligned()
-        estimates = [short(one.depth[-1].answer, 2), short(aligned.slope), short(aligned.spearman)]
+        estimates = [short(one.depth[-1].answer), short(aligned.slope, 3), short(aligned.spearman, 3)]
         rows.append([one.subtask, *accuracies, "-" if seen is None else f"{seen.majority:.3f}", *estimates])
     return layout(head, rows)
 
@@ -105,13 +104,6 @@ def _by_knob(shown: Overview) -> str:
     rows = []
     for one in shown.subtasks:
         for row, depth in zip(one.accuracy, one.depth, strict=False):  # the last row of depth is that over all knobs
-            figures = [short(row.exact), f"{row.majority:.3f}", short(depth.answer, 2), short(depth.prompt, 2)]
+            figures = [short(row.exact, 3), f"{row.majority:.3f}", short(depth.answer), short(depth.prompt)]
             rows.append([one.subtask, str(row.knob), row.split, str(row.instances), *figures])
     return layout(head, rows)
-
-
-def short(estimate: Estimate, digits: int = 3) -> str:
-    """Write an estimate without the reason why it has no interval or no value."""
-    if estimate.value is None:
-        return "undefined"
-    return estimate.text(digits) if estimate.low is not None else f"{estimate.value:z.{digits}f} [no interval]"

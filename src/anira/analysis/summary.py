@@ -69,7 +69,7 @@ class Summary:
 
 
 def summarize(evaluation: Evaluation | Path, *, seed: int = 0, draws: int = DRAWS) -> Summary:
-    """Compute all figures of an evaluation (of one subtask, where there are several); `seed` is that of the resampling, and equal seeds give equal figures."""
+    """Compute all figures of an evaluation; `seed` is that of the resampling, and equal seeds give equal figures."""
     evaluation = load_evaluation(evaluation) if isinstance(evaluation, Path) else evaluation
     table = instance_table(evaluation)
     # A stream for each part: a figure does not depend on which others are made.

@@ -98,11 +98,13 @@ def _overview_text(shown: Any) -> str:
     from anira.analysis.claims import experiment
 
     labels = shown.labels
-    head = f"{experiment(shown)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}"
+    head = f"{experiment(labels)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}"
     note = f"{len(shown.subtasks)} subtasks, each on its own; 95% intervals, clustered by instance"
     parts = [head, note, labels.evaluation, *(f"warning: {line}" for line in shown.warnings)]
     parts += [f"\n{name}\n{textwrap.indent(table, '  ')}" for name, table in overview_tables(shown)]
-    return "\n".join([*parts, f"\nNulls, controls and cost of one: anira analyze {labels.evaluation} --subtask NAME", ""])
+    return "\n".join(
+        [*parts, f"\nNulls, controls and cost of one: anira analyze {labels.evaluation} --subtask NAME", ""]
+    )
 
 
 def _verdicts(verdicts: list[Any]) -> str:

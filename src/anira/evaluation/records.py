@@ -1,7 +1,8 @@
 """Records: per-instance and per-token tables in Parquet, the only thing that analysis reads.
 
-An evaluation is a folder with two files a knob (of a task that is several in one: a subtask and knob), each written under another name first, so that an interrupt leaves
-whole files only and the next call goes on where this one stopped.
+An evaluation is a folder with two files a knob (of a task that is several in one: a subtask and knob), each written
+under another name first, so that an interrupt leaves whole files only and the next call goes on where this one
+stopped.
 """
 
 import io
