@@ -48,13 +48,13 @@ class Evaluation:
     """The two tables of one evaluation (of one subtask), not yet read, and what was asked for when they were made."""
 
     folder: Path
-    subtask: str
-    """Empty for a task that is only one."""
     asked: Mapping[str, Any]
     instances: pl.LazyFrame
     tokens: pl.LazyFrame
     warnings: tuple[str, ...]
     """What is missing from the folder; empty where nothing is."""
+    subtask: str = ""
+    """Empty for a task that is only one."""
 
     @property
     def probes(self) -> list[str]:
@@ -84,11 +84,11 @@ def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
         raise UserError(f"{folder} holds no finished knob{f' of {name}' if name else ''}: evaluate again")
     return Evaluation(
         folder,
-        name,
         asked,
         _scan([instances[knob] for knob in knobs], INSTANCE_COLUMNS),
         _scan([tokens[knob] for knob in knobs], TOKEN_COLUMNS),
         tuple(_what_is_missing(asked, name, knobs, half=sorted(instances.keys() ^ tokens.keys()))),
+        name,
     )
 
 
