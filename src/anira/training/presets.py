@@ -125,10 +125,10 @@ CPU["lano"] = replace(
 CPU["clrs"] = replace(
     CPU["mano"],
     max_length=162,
-    batch_size=64,
+    batch_size=32,
     base=2.0,
-    task={"tasks": ["minimum", "binary_search", "sort", "bfs"], "sizes": [4, 5, 7, 10], "max_length": 112},
-    run={**_CPU_RUN, "steps": 9000, "accumulation": 2, "eval_every": 1500, "eval_count": 100, "final_count": 500},
+    task={"tasks": ["minimum", "binary_search", "sort", "bfs"], "sizes": [4, 5, 7, 10], "max_length": 120},
+    run={**_CPU_RUN, "steps": 6000, "eval_every": 1500, "eval_count": 100, "final_count": 500},
 )
 
 _SMOKE_RUN: Final = {
