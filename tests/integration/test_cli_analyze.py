@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.unit.analysis.records_support import Plan, write_run
+from tests.unit.analysis.records_support import Plan, write_run, write_subtasks
 
 
 @pytest.fixture
@@ -59,6 +59,21 @@ def test_an_evaluation_by_path_or_by_name(anira, runs):
     assert by_name["evaluations"][0]["labels"]["step"] == 100
 
 
+def test_subtasks_stand_side_by_side_or_alone(anira, runs):
+    write_subtasks(runs / "clrs", {"sort": Plan(slope=0.6, n=60), "bfs": Plan(n=60, draw=1)})
+    status, out, err = anira("analyze", "clrs", "o-s0")
+    assert (status, err) == (0, "")
+    assert "clrs anira-o, select median, seed 0, step 4000" in out
+    assert "2 subtasks, each on its own" in out
+    assert out.count("Verdicts") == 1
+    assert "\nNulls:" not in anira("analyze", "clrs").out
+    alone = anira("analyze", "clrs", "--subtask", "sort").out
+    assert "clrs sort anira-o, select median: answer depth rises with the knob" in " ".join(alone.split())
+    data = json.loads(anira("analyze", "clrs", "--json").out)
+    assert [one["subtask"] for one in data["overviews"][0]["subtasks"]] == ["sort", "bfs"]
+    assert (data["evaluations"], data["claims"]) == ([], [])
+
+
 def test_the_seed_of_resampling_moves_intervals_only(anira, runs):
     def slope(*words):
         return json.loads(anira("analyze", "o-s0", "--json", *words).out)["evaluations"][0]["alignment"][0]["slope"]
@@ -85,6 +100,7 @@ def test_an_incomplete_evaluation_is_shown_with_a_warning(anira, runs):
         ("o-s0 --evaluation finl", "did you mean 'final'?"),
         ("o-s0 o-s0/records/final", "is given twice"),
         ("o-s0/records/final --evaluation final", "leave out --evaluation"),
+        ("o-s0 --subtask sort", "has no subtask 'sort': its task has none"),
         ("o-s0 --seed -1", "--seed must not be negative"),
         ("o-s0 --sed 1", "perhaps you meant --seed"),
         ("o-s0 broken", "has no column 'exit_depth'"),

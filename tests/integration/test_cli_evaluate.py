@@ -39,6 +39,37 @@ def test_it_writes_records_and_says_where(anira, run, copy):
     assert asked(folder)["complete"]
 
 
+@pytest.fixture(scope="module")
+def clrs(tmp_path_factory):
+    task = {"tasks": ["sort", "minimum"], "sizes": [3, 4]}
+    return train_tiny(tmp_path_factory.mktemp("run"), "clrs-anira-o-smoke", steps=2, task_config=task)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "knobs"),
+    [
+        ("", "step-000002-n5", {"sort": [3, 4], "minimum": [3, 4]}),
+        ("--knobs 4:6", "step-000002-n5-4-6", {"sort": [4, 5, 6], "minimum": [4, 5, 6]}),
+        ("--subtasks minimum", "step-000002-n5-minimum", {"minimum": [3, 4]}),
+        ("--subtasks minimum,sort --knobs 5", "step-000002-n5-minimum_sort-5", {"minimum": [5], "sort": [5]}),
+        ("--knobs 3 --generate", "step-000002-n5-3-generated", {"sort": [3], "minimum": [3]}),
+    ],
+)
+def test_a_task_with_subtasks_is_evaluated_part_by_part(anira, clrs, words, name, knobs):
+    cells = sum(map(len, knobs.values()))
+    folder = clrs / "records" / name
+    assert anira("evaluate", clrs, "-n", "5", *words.split()) == (0, f"{folder}\n", f"wrote {5 * cells} instances\n")
+    assert asked(folder)["knobs"] == knobs
+    assert len(pl.read_parquet(folder / "instances-*.parquet")) == 5 * cells
+
+
+def test_a_subtask_that_is_not_there_is_refused(anira, clrs, copy):
+    assert anira("evaluate", clrs, "--subtasks", "srt").err.endswith(
+        "has no subtask 'srt' here: did you mean 'sort'?\n"
+    )
+    assert "task 'mano' has no subtasks" in anira("evaluate", copy, "--subtasks", "sort").err
+
+
 def test_its_final_records_are_those_of_training(anira, run, copy):
     """But for what training does not know: whether it has seen an instance."""
     anira("evaluate", copy, "-n", "6", "--name", "again")

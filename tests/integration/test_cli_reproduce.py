@@ -8,6 +8,7 @@ from tests.training_support import TINY_MODEL, TINY_RUN, tiny_config
 
 import anira.cli.reproduce
 import anira.cli.train
+import anira.cli.train as anira_train
 from anira import experiments
 from anira.experiments import EXPERIMENTS
 from anira.training import RunFolder
@@ -62,6 +63,32 @@ def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
     assert {path.name for path in (tiny / "other").iterdir()} == {"lano.json", "lano.csv", "lano.html"}
     assert sorted(made.glob("runs/*/*")) == folders
     assert RunFolder(folders[0]).read_config().model["hidden_size"] == TINY_MODEL["hidden_size"]
+
+
+def test_clrs_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parse = anira_train._parse_preset
+    task = {"tasks": ["sort", "minimum"], "sizes": [3, 5]}
+
+    def parse_preset(name, argv):
+        _, options = parse(name, argv)
+        return tiny_config(name, task_config=task), options
+
+    monkeypatch.setattr(anira_train, "_parse_preset", parse_preset)
+    first = anira("reproduce", "clrs", "--scale", "smoke", "--out", "made")
+    assert first.status == 0, first.err
+    made = tmp_path / "made"
+    assert {path.name for path in made.iterdir()} == {"clrs.json", "clrs.csv", "clrs.html", "runs"}
+    with (made / "clrs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    cells = [(name, str(knob)) for name in ("sort", "minimum") for knob in (3, 4, 5, 6)]
+    assert [(row["subtask"], row["knob"]) for row in rows] == cells * 2
+    assert [row["split"] for row in rows[:4]] == ["seen", "interpolation", "seen", "extrapolation"]
+    second = anira("reproduce", "clrs", "--scale", "smoke", "--out", "made")
+    assert second.status == 0
+    assert "trained in" not in second.out
+    with (made / "clrs.csv").open() as file:
+        assert list(csv.DictReader(file)) == rows
 
 
 def test_records_are_enough(anira, tiny):

@@ -36,6 +36,14 @@ def test_it_trains_and_says_where(anira, here):
     assert_same_run(train_tiny(here / "again", PRESET), path)
 
 
+def test_what_is_too_long_to_be_trained_is_said(anira, here):
+    words = ["--task.tasks", "minimum", "sort", "--task.sizes", "3", "4", "9", "--task.max-length", "80"]
+    result = anira("train", "clrs-fixed-smoke", *TINY, *words)
+    assert result.status == 0, result.err
+    assert "not trained, too long for --task.max-length: minimum 9; sort 9\n" in result.err
+    assert "not trained" not in anira("train", PRESET, *TINY).err
+
+
 def test_options_reach_task_model_and_policy(anira, here):
     words = ["--task.modulus", "3", "--model.injection", "add", "--policy.gamma", "0.25", "--seed", "5"]
     path = here / anira("train", PRESET, *TINY, *words, "--out", "elsewhere").out.strip()

@@ -17,7 +17,8 @@ from anira.analysis.intervals import Estimate, wilson
 from anira.analysis.nulls import Null
 from anira.analysis.position import PositionControl
 from anira.analysis.probes import ProbeCorrelation
-from anira.analysis.records import Evaluation, load_evaluation
+from anira.analysis.records import Evaluation, find_subtasks, load_evaluation
+from anira.analysis.subtasks import Overview, SubtaskFigures, overview, overview_tables
 from anira.analysis.summary import Summary, summarize
 from anira.analysis.tables import tables, title
 from anira.analysis.verdict import Evidence, Verdict, judge
@@ -32,16 +33,21 @@ __all__ = [
     "Evaluation",
     "Evidence",
     "Null",
+    "Overview",
     "PositionControl",
     "ProbeCorrelation",
+    "SubtaskFigures",
     "Summary",
     "Verdict",
     "choose_evaluation",
     "find_evaluations",
+    "find_subtasks",
     "findings",
     "judge",
     "judge_claims",
     "load_evaluation",
+    "overview",
+    "overview_tables",
     "run_config",
     "summarize",
     "tables",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anira.analysis.intervals import Estimate
-from anira.analysis.summary import Summary
+from anira.analysis.summary import Labels, Summary
 from anira.analysis.verdict import Evidence, Verdict, judge
 
 CLAIMS = {
@@ -45,13 +45,14 @@ def _identity(summary: Summary) -> str:
     labels = summary.labels
     config = {key: value for key, value in labels.config.items() if key != "seed"}
     knobs = [row.knob for row in summary.accuracy]
-    return json.dumps([experiment(summary), labels.step, labels.max_depth, knobs, config], sort_keys=True)
+    return json.dumps([experiment(labels), labels.step, labels.max_depth, knobs, config], sort_keys=True)
 
 
-def experiment(summary: Summary) -> str:
+def experiment(labels: Labels) -> str:
     """Name what was evaluated in a few words, as in `mano anira-o, select mode`."""
-    labels = summary.labels
-    words = [f"{labels.task} {labels.variant}"]
+    words = [
+        f"{labels.task} {labels.subtask} {labels.variant}" if labels.subtask else f"{labels.task} {labels.variant}"
+    ]
     if labels.select:
         words.append(f"select {labels.select}")
     if labels.threshold is not None:
@@ -71,7 +72,7 @@ def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
     ]
     return Claim(
         text=CLAIMS[statistic],
-        experiment=experiment(group[0]),
+        experiment=experiment(group[0].labels),
         runs=tuple(summary.labels.run_id for summary in group),
         seeds=tuple(summary.labels.seed for summary in group),
         estimates=tuple(estimates),

@@ -7,7 +7,7 @@ from anira.analysis.intervals import Floats, Ints
 from anira.analysis.records import Evaluation
 from anira.config import UserError
 
-LABELS = ("run_id", "task", "variant", "seed", "step", "select", "threshold", "decode", "override")
+LABELS = ("run_id", "task", "subtask", "variant", "seed", "step", "select", "threshold", "decode", "override")
 """Columns that are the same in every row of an evaluation."""
 
 

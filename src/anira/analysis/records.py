@@ -5,7 +5,9 @@
         instances-k003.parquet    one row an instance of knob 3
         tokens-k003.parquet       one row an input position of those instances
 
-A folder may be incomplete after an interrupt. It is read all the same, and says so in `warnings`.
+A task that is several in one has its files by subtask and knob (instances-sort-k004.parquet), and its subtasks are
+never mixed: an evaluation is that of one of them. A folder may be incomplete after an interrupt. It is read all the
+same, and says so in `warnings`.
 """
 
 import json
@@ -17,13 +19,15 @@ from typing import Any, Final
 
 import polars as pl
 
-from anira.config import UserError
+from anira.config import UserError, nearest
 
 RECORDS_VERSION: Final = 2
 _READABLE = (1, 2)  # version 1 has no cross-entropy
 ASKED: Final = "evaluation.json"
 
-_STRINGS = dict.fromkeys(("run_id", "task", "split", "variant", "select", "decode", "override", "answer"), "string")
+_STRINGS = dict.fromkeys(
+    ("run_id", "task", "subtask", "split", "variant", "select", "decode", "override", "answer"), "string"
+)
 _COUNTS = ("num_tokens", "iterations", "full_iterations", "decisions", "flops", "full_flops", "kv_slots")
 INSTANCE_COLUMNS: Final = {
     **_STRINGS,
@@ -41,7 +45,7 @@ TOKEN_COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The two tables of one evaluation, not yet read, and what was asked for when they were made."""
+    """The two tables of one evaluation (of one subtask), not yet read, and what was asked for when they were made."""
 
     folder: Path
     asked: Mapping[str, Any]
@@ -49,6 +53,8 @@ class Evaluation:
     tokens: pl.LazyFrame
     warnings: tuple[str, ...]
     """What is missing from the folder; empty where nothing is."""
+    subtask: str = ""
+    """Empty for a task that is only one."""
 
     @property
     def probes(self) -> list[str]:
@@ -64,24 +70,42 @@ class Evaluation:
             raise UserError(f"cannot read the records in {self.folder}: {_first_line(error)}") from error
 
 
-def load_evaluation(folder: Path) -> Evaluation:
-    """Open an evaluation folder; a UserError says what is wrong with it."""
+def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
+    """Open an evaluation folder; a UserError says what is wrong with it, or that one of its subtasks must be chosen."""
     asked = read_asked(folder)
     version = asked.get("records_version")
     if version not in _READABLE:
         readable = " and ".join(map(str, _READABLE))
         raise UserError(f"{folder} has records of version {version}, and this anira reads {readable}: evaluate again")
-    instances, tokens = _knob_files(folder, "instances"), _knob_files(folder, "tokens")
+    name = _choose_subtask(folder, subtask)
+    instances, tokens = (_knob_files(folder, table).get(name, {}) for table in ("instances", "tokens"))
     knobs = sorted(instances.keys() & tokens.keys())
     if not knobs:
-        raise UserError(f"{folder} holds no finished knob: evaluate again")
+        raise UserError(f"{folder} holds no finished knob{f' of {name}' if name else ''}: evaluate again")
     return Evaluation(
         folder,
         asked,
         _scan([instances[knob] for knob in knobs], INSTANCE_COLUMNS),
         _scan([tokens[knob] for knob in knobs], TOKEN_COLUMNS),
-        tuple(_what_is_missing(asked, knobs, half=sorted(instances.keys() ^ tokens.keys()))),
+        tuple(_what_is_missing(asked, name, knobs, half=sorted(instances.keys() ^ tokens.keys()))),
+        name,
     )
+
+
+def find_subtasks(folder: Path) -> list[str]:
+    """Return the subtasks of an evaluation, in the order of the request; [""] for a task that is only one."""
+    asked = read_asked(folder).get("knobs")
+    return list(asked) if isinstance(asked, dict) else [""]
+
+
+def _choose_subtask(folder: Path, subtask: str | None) -> str:
+    known = find_subtasks(folder)
+    if subtask is None and len(known) > 1:
+        raise UserError(f"{folder} has {len(known)} subtasks, which do not mix: choose one with --subtask")
+    if subtask is not None and subtask not in known:
+        hint = nearest(subtask, known) if any(known) else "its task has none"
+        raise UserError(f"{folder} has no subtask {subtask!r}: {hint}")
+    return known[0] if subtask is None else subtask
 
 
 def read_asked(folder: Path) -> dict[str, Any]:
@@ -98,10 +122,14 @@ def read_asked(folder: Path) -> dict[str, Any]:
     return asked
 
 
-def _knob_files(folder: Path, table: str) -> dict[int, Path]:
-    """Return knob -> file; names that are being written have another form and are left out."""
-    found = ((re.fullmatch(rf"{table}-k(\d+)\.parquet", path.name), path) for path in folder.iterdir())
-    return {int(match[1]): path for match, path in found if match}
+def _knob_files(folder: Path, table: str) -> dict[str, dict[int, Path]]:
+    """Return subtask -> knob -> file; names that are being written have another form and are left out."""
+    found: dict[str, dict[int, Path]] = {}
+    for path in folder.iterdir():
+        match = re.fullmatch(rf"{table}(?:-(.+))?-k(\d+)\.parquet", path.name)
+        if match:
+            found.setdefault(match[1] or "", {})[int(match[2])] = path
+    return found
 
 
 def _scan(files: list[Path], columns: Mapping[str, str]) -> pl.LazyFrame:
@@ -128,8 +156,9 @@ def _is_kind(dtype: pl.DataType, kind: str) -> bool:
     return dtype.is_integer() if kind == "integer" else dtype.is_float() or dtype == pl.Null
 
 
-def _what_is_missing(asked: Mapping[str, Any], knobs: list[int], half: list[int]) -> list[str]:
-    absent = sorted(set(asked.get("knobs", knobs)) - set(knobs))
+def _what_is_missing(asked: Mapping[str, Any], subtask: str, knobs: list[int], half: list[int]) -> list[str]:
+    wanted = asked.get("knobs", knobs)
+    absent = sorted(set(wanted[subtask] if subtask else wanted) - set(knobs))
     lines = [f"no records of knob {knob}: the evaluation was interrupted" for knob in absent]
     lines += [f"knob {knob} has one of its two tables only and is left out" for knob in half if knob not in absent]
     if not asked.get("complete", False) and not lines:

@@ -28,6 +28,8 @@ class Labels:
     """Path of the evaluation folder."""
     run_id: str
     task: str
+    subtask: str
+    """Empty for a task that is only one."""
     variant: str
     seed: int
     step: int
@@ -76,7 +78,7 @@ def summarize(evaluation: Evaluation | Path, *, seed: int = 0, draws: int = DRAW
     probes = probe_correlations(evaluation, table, rng=probe_rng, draws=draws)
     nulls = [null for row in aligned for null in (row.null_slope, row.null_spearman)]
     return Summary(
-        labels=_labels(evaluation, table),
+        labels=labels_of(evaluation, table),
         warnings=(*evaluation.warnings, *_few(evaluation, table)),
         instances=len(table),
         accuracy=(*accuracy_by_knob(table), accuracy_overall(table)),
@@ -90,7 +92,8 @@ def summarize(evaluation: Evaluation | Path, *, seed: int = 0, draws: int = DRAW
     )
 
 
-def _labels(evaluation: Evaluation, table: pl.DataFrame) -> Labels:
+def labels_of(evaluation: Evaluation, table: pl.DataFrame) -> Labels:
+    """Return whose records an evaluation's instances are."""
     first = table.row(0, named=True)
     return Labels(
         evaluation=str(evaluation.folder),

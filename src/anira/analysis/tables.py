@@ -26,7 +26,7 @@ def title(summary: Summary) -> str:
     labels = summary.labels
     knobs = [row.knob for row in summary.accuracy if row.knob is not None]
     lines = (
-        f"{experiment(summary)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}",
+        f"{experiment(labels)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}",
         f"{summary.instances:,} instances, {len(knobs)} knobs; 95% intervals, clustered by instance",
         labels.evaluation,
     )
@@ -56,8 +56,8 @@ def _accuracy(summary: Summary) -> Table:
             _knob(row.knob),
             row.split,
             str(row.instances),
-            _text(row.exact, 3),
-            _text(row.lenient, 3),
+            short(row.exact, 3),
+            short(row.lenient, 3),
             f"{row.majority:.3f}",
             "-" if row.seen_in_training is None else f"{row.seen_in_training:.1%}",
         ]
@@ -69,7 +69,7 @@ def _accuracy(summary: Summary) -> Table:
 def _depth(summary: Summary) -> Table:
     head = ["knob", "answers", "correct answers", "expected, answers", "prompt"]
     rows = [
-        [_knob(row.knob), *map(_text, (row.answer, row.answer_correct, row.expected, row.prompt))]
+        [_knob(row.knob), *map(short, (row.answer, row.answer_correct, row.expected, row.prompt))]
         for row in summary.depth
     ]
     return head, rows
@@ -78,7 +78,7 @@ def _depth(summary: Summary) -> Table:
 def _alignment(summary: Summary) -> Table:
     head = ["measure", "instances", "n", "slope (iterations a knob)", "Spearman"]
     rows = [
-        [row.measure.replace("_", " "), row.subset, str(row.instances), _text(row.slope, 3), _text(row.spearman, 3)]
+        [row.measure.replace("_", " "), row.subset, str(row.instances), short(row.slope, 3), short(row.spearman, 3)]
         for row in summary.alignment
     ]
     return head, rows
@@ -126,9 +126,9 @@ def _probes(summary: Summary) -> Table:
             row.probe,
             row.measure.removesuffix("_depth"),
             str(row.tokens),
-            _text(row.within),
+            short(row.within),
             _null(row.null_within),
-            _text(row.pooled),
+            short(row.pooled),
             _null(row.null_pooled),
         ]
         for row in summary.probes
@@ -141,8 +141,8 @@ def _cost(summary: Summary) -> Table:
     rows = [
         [
             _knob(row.knob),
-            _text(row.mean_depth),
-            *(_text(share) for share in (row.iterations_share, row.flops_share, row.kv_share)),
+            short(row.mean_depth),
+            *(short(share) for share in (row.iterations_share, row.flops_share, row.kv_share)),
             _value(row.decisions_per_token),
             _value(row.unread_share),
         ]
@@ -155,7 +155,7 @@ def _knob(knob: int | None) -> str:
     return "all" if knob is None else str(knob)
 
 
-def _text(estimate: Estimate, digits: int = 2) -> str:
+def short(estimate: Estimate, digits: int = 2) -> str:
     """Write an estimate shortly: why it is undefined is said in words below the tables."""
     if estimate.value is None:
         return "undefined"

@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,8 @@ class Options:
     """Run folders, or folders of evaluations (RUN/records/NAME)."""
     evaluation: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: the final one)")] = None
     """Which evaluation of the runs."""
+    subtask: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: all, side by side)")] = None
+    """One subtask with everything, for a task that is several in one."""
     seed: Annotated[int, arg(metavar="S")] = 0
     """Seed of resampling and shuffling."""
     json: bool = False
@@ -45,19 +48,31 @@ def run(argv: list[str]) -> None:
 
 
 def _show(options: Options) -> None:
-    from anira.analysis import judge_claims, load_evaluation, summarize
+    from anira.analysis import find_subtasks, judge_claims, load_evaluation, overview, summarize
 
-    evaluations = [load_evaluation(folder) for folder in _folders(options)]  # all are checked before the work starts
-    summaries = []
-    for evaluation in evaluations:
-        summaries.append(summarize(evaluation, seed=options.seed))
-        if not options.json:
-            print(_text(summaries[-1]))
+    folders = _folders(options)
+    several = [folder for folder in folders if options.subtask is None and len(find_subtasks(folder)) > 1]
+    single = [folder for folder in folders if folder not in several]
+    evaluations = [load_evaluation(folder, options.subtask) for folder in single]  # all are checked before work starts
+    for folder in several:
+        for subtask in find_subtasks(folder):
+            load_evaluation(folder, subtask)
+    summaries = [_said(summarize(one, seed=options.seed), _text, options) for one in evaluations]
+    overviews = [_said(overview(folder, seed=options.seed), _overview_text, options) for folder in several]
     verdicts = judge_claims(summaries)
     if options.json:
-        print(json.dumps({"evaluations": [one.to_dict() for one in summaries], "claims": _plain(verdicts)}, indent=2))
-    else:
+        shown = {"overviews": [one.to_dict() for one in overviews]} if overviews else {}
+        plain = {"evaluations": [one.to_dict() for one in summaries], **shown, "claims": _plain(verdicts)}
+        print(json.dumps(plain, indent=2))
+    elif verdicts:
         print(_verdicts(verdicts))
+
+
+def _said(figures: Any, text: Callable[[Any], str], options: Options) -> Any:
+    """Print figures as soon as they are there, unless JSON will come at the end."""
+    if not options.json:
+        print(text(figures))
+    return figures
 
 
 def _folders(options: Options) -> list[Path]:
@@ -76,6 +91,20 @@ def _text(summary: Any) -> str:
     parts = [title(summary), *(f"warning: {line}" for line in summary.warnings)]
     parts += [f"\n{name}\n{textwrap.indent(table, '  ')}" for name, table in tables(summary)]
     return "\n".join([*parts, "\nWhat this shows", *map(_item, findings(summary)), ""])
+
+
+def _overview_text(shown: Any) -> str:
+    from anira.analysis import overview_tables
+    from anira.analysis.claims import experiment
+
+    labels = shown.labels
+    head = f"{experiment(labels)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}"
+    note = f"{len(shown.subtasks)} subtasks, each on its own; 95% intervals, clustered by instance"
+    parts = [head, note, labels.evaluation, *(f"warning: {line}" for line in shown.warnings)]
+    parts += [f"\n{name}\n{textwrap.indent(table, '  ')}" for name, table in overview_tables(shown)]
+    return "\n".join(
+        [*parts, f"\nNulls, controls and cost of one: anira analyze {labels.evaluation} --subtask NAME", ""]
+    )
 
 
 def _verdicts(verdicts: list[Any]) -> str:

@@ -3,13 +3,16 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from anira.cli.parse import parse
 from anira.cli.progress import progress
 from anira.config import UserError, config_hash
+
+if TYPE_CHECKING:
+    from anira.tasks import Task
 
 SUMMARY = "Evaluate a checkpoint over a knob grid and write records for `anira analyze` and `anira report`."
 
@@ -23,7 +26,9 @@ class EvaluateOptions:
     step: Annotated[int | None, arg(metavar="S")] = None
     """Checkpoint; the last one by default."""
     knobs: Annotated[str | None, arg(metavar="K")] = None
-    """Such as 3:16 or 10,20,50; by default all that were trained."""
+    """Such as 3:16 or 10,20,50; by default all that were trained, of each subtask its own."""
+    subtasks: Annotated[str | None, arg(metavar="NAMES")] = None
+    """Such as sort,bfs, for a task that is several in one; all by default."""
     count: Annotated[int, arg(aliases=["-n"], metavar="N")] = 1000
     """Instances a knob."""
     select: Literal["mode", "median", "mean", "quantile"] | None = None
@@ -43,7 +48,7 @@ def run(argv: list[str]) -> None:
     options = parse(EvaluateOptions, argv, prog="anira evaluate", description=SUMMARY)
     if options.count < 1:
         raise UserError(f"-n must be at least 1, not {options.count}")
-    from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate, parse_knobs
+    from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate, evaluated_cells
     from anira.evaluation.overlap import LARGEST
     from anira.models.exits import check_rule
     from anira.training.run import load_run
@@ -53,7 +58,7 @@ def run(argv: list[str]) -> None:
     config, model, step = load_run(options.run, options.step)
     task = config.make_task()
     wanted = EvaluationConfig(
-        knobs=parse_knobs(options.knobs, task),
+        knobs=_knobs(options, task),
         count=options.count,
         select=options.select,
         threshold=options.threshold,
@@ -65,7 +70,7 @@ def run(argv: list[str]) -> None:
     run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
     subject = Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
     folder = options.run / "records" / (options.name or _name(step, options))
-    total = len(wanted.knobs) * wanted.count
+    total = len(evaluated_cells(task, wanted.knobs)) * wanted.count
     with progress(total, "instances") as advance:
         done = 0
 
@@ -79,9 +84,21 @@ def run(argv: list[str]) -> None:
     print(folder)
 
 
+def _knobs(options: EvaluateOptions, task: "Task") -> tuple[int, ...] | dict[str, tuple[int, ...]] | None:
+    """Return the knobs of all parts, or by subtask where some were chosen."""
+    from anira.evaluation import parse_knobs, parse_subtasks
+
+    knobs = None if options.knobs is None else parse_knobs(options.knobs, task)
+    if options.subtasks is None:
+        return knobs
+    seen = {part.subtask: part.knob.seen for part in task.parts()}
+    return {name: knobs or seen[name] for name in parse_subtasks(options.subtasks, task)}
+
+
 def _name(step: int, options: EvaluateOptions) -> str:
     """Return a folder name that tells evaluations of one checkpoint apart."""
     parts = [f"step-{step:06d}", f"n{options.count}"]
+    parts += ["_".join(map(str.strip, options.subtasks.split(",")))] if options.subtasks else []
     parts += [options.knobs.replace(":", "-").replace(",", "_")] if options.knobs else []
     parts += [options.select] if options.select else []
     parts += [f"t{options.threshold:g}"] if options.threshold is not None else []

@@ -34,6 +34,8 @@ class ReportOptions:
     """Write the table behind every figure into this folder."""
     evaluation: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: the final one)")] = None
     """Which evaluation of the runs."""
+    subtask: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: none)")] = None
+    """Which subtask, for a task that is several in one."""
     instances: Annotated[int, arg(metavar="N")] = 6
     """Instances of each task to show token by token."""
 
@@ -42,7 +44,14 @@ def run(argv: list[str]) -> None:
     """Make the page, and the tables if asked."""
     options = parse(ReportOptions, argv, prog="anira report", description=SUMMARY)
     _check(options)
-    write_report(options.runs, options.out, evaluation=options.evaluation, csv=options.csv, instances=options.instances)
+    write_report(
+        options.runs,
+        options.out,
+        evaluation=options.evaluation,
+        subtask=options.subtask,
+        csv=options.csv,
+        instances=options.instances,
+    )
     print(options.out)
 
 
@@ -51,13 +60,14 @@ def write_report(
     out: Path,
     *,
     evaluation: str | None = None,
+    subtask: str | None = None,
     csv: Path | None = None,
     instances: int = ReportOptions.instances,
 ) -> None:
     """Write the page about some runs, and the tables behind it if a folder is given for them."""
     from anira.report import build, load_runs, write_csv
 
-    runs = load_runs(folders, evaluation)
+    runs = load_runs(folders, evaluation, subtask)
     report = build(runs, instances=instances, knobs=_knobs(runs), paper=_paper(runs))
     if csv is not None:
         write_csv(csv, report.tables)

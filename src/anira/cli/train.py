@@ -3,6 +3,7 @@
 import dataclasses
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -173,6 +174,16 @@ def _print_path(folder: "RunFolder") -> None:
         print(folder.path)
 
 
+def _sizes(cells: Sequence[tuple[str, int]]) -> str:
+    """Write subtasks with their knobs.
+
+    >>> _sizes([("sort", 10), ("bfs", 7), ("bfs", 10)])
+    'sort 10; bfs 7, 10'
+    """
+    names = dict.fromkeys(name for name, _ in cells)
+    return "; ".join(f"{name} {', '.join(str(knob) for other, knob in cells if other == name)}" for name in names)
+
+
 def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers: list[str]) -> None:
     """Train; of several processes only the main one speaks."""
     from anira.cli.train_progress import TrainProgress
@@ -184,6 +195,9 @@ def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers
         train(config, path, resume=resume, report=lambda line: None, trackers=[])
         return
     print(f"{config.preset}, seed {config.seed}, {config.steps} steps, in {path}", file=sys.stderr)
+    left_out = config.make_task().left_out
+    if left_out:
+        print(f"not trained, too long for --task.max-length: {_sizes(left_out)}", file=sys.stderr)
     if config.compile:
         print("compiling the first steps; this takes a minute or two", file=sys.stderr)
     with TrainProgress(config.steps) as progress:

@@ -67,10 +67,12 @@ def train_text(line: dict[str, Any]) -> str:
 
 
 def evaluation_text(lines: list[dict[str, Any]]) -> str:
-    """Write an evaluation as one line a figure, the knobs side by side."""
-    step = f"evaluation at step {lines[0]['step']}"
-    knobs = "".join(f"{line['knob']:>7}" for line in lines)
-    rows = [f"{step}\n  knob         {knobs}"]
-    for name, label in (("accuracy", "accuracy"), ("depth_answer", "answer depth")):
-        rows.append(f"  {label:13}" + "".join(f"{line[name]:>7.2f}" for line in lines))
-    return "\n".join(rows)
+    """Write an evaluation as one line a figure, the knobs side by side; each subtask has a block of its own."""
+    blocks = [f"evaluation at step {lines[0]['step']}"]
+    for subtask in dict.fromkeys(line.get("subtask", "") for line in lines):
+        own = [line for line in lines if line.get("subtask", "") == subtask]
+        head = [f"  {subtask}"] if subtask else []
+        blocks += [*head, "  knob         " + "".join(f"{line['knob']:>7}" for line in own)]
+        for name, label in (("accuracy", "accuracy"), ("depth_answer", "answer depth")):
+            blocks.append(f"  {label:13}" + "".join(f"{line[name]:>7.2f}" for line in own))
+    return "\n".join(blocks)

@@ -1,6 +1,6 @@
 """A checkpoint over a knob grid: forward passes or free decoding, and the records they leave."""
 
-from anira.evaluation.evaluate import EvaluationConfig, Subject, evaluate, parse_knobs
+from anira.evaluation.evaluate import EvaluationConfig, Subject, evaluate, evaluated_cells, parse_knobs, parse_subtasks
 from anira.evaluation.overlap import Overlap
 from anira.evaluation.records import RECORDS_VERSION, RecordFolder
 from anira.evaluation.sentences import SentencesConfig, evaluate_sentences
@@ -14,5 +14,7 @@ __all__ = [
     "Subject",
     "evaluate",
     "evaluate_sentences",
+    "evaluated_cells",
     "parse_knobs",
+    "parse_subtasks",
 ]

@@ -1,6 +1,6 @@
 """A model over a knob grid: records for analysis, and the few figures that training logs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -8,7 +8,7 @@ from typing import Any, Literal
 import polars as pl
 import torch
 
-from anira.config import UserError
+from anira.config import UserError, nearest
 from anira.evaluation.overlap import Overlap
 from anira.evaluation.predict import Prediction, Settings, generate_rows, predict
 from anira.evaluation.records import RecordFolder
@@ -18,6 +18,7 @@ from anira.models.exits import check_rule
 from anira.models.memory import keep_freed_memory
 from anira.tasks import Rows, Task
 
+TOKENS = 256 * 1024  # in a batch, padding included: what longer rows than usual are split by
 EVAL_SEED = 0  # all evaluations of a task read the same rows, so that variants are compared on the same instances
 
 
@@ -25,7 +26,8 @@ EVAL_SEED = 0  # all evaluations of a task read the same rows, so that variants 
 class EvaluationConfig:
     """What to evaluate."""
 
-    knobs: tuple[int, ...]
+    knobs: tuple[int, ...] | Mapping[str, tuple[int, ...]] | None = None
+    """Of every part of the task, or by subtask; None: for each part those that it is trained on."""
     count: int = 1000
     """Instances a knob."""
     batch_size: int = 256
@@ -67,33 +69,60 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Write the records of the knobs that are still missing; return one line of figures for every knob.
 
-    `progress` is told how many instances are done, after each knob.
+    A task that is several in one is evaluated part by part, each over its own knobs. `progress` is told how many
+    instances are done, after each knob.
     """
     keep_freed_memory()
-    for knob in config.knobs:
-        task.knob.check(knob)
+    cells = evaluated_cells(task, config.knobs)
     records = RecordFolder(folder)
     labels = make_labels(model, config, subject)
-    records.open(_asked(config, subject, labels))
-    missing = records.missing(list(config.knobs))
+    records.open(_asked(config, cells, subject, labels))
     training = model.training
     model.eval()
     figures = []
-    for number, knob in enumerate(config.knobs):
-        if knob in missing:
-            rows = task.rows(seed=EVAL_SEED, stream="eval", start=0, count=config.count, knob=knob)
-            records.write(knob, *_tables(model, task, rows, config, labels, number * config.count, overlap))
+    for number, (part, knob) in enumerate(cells):
+        if records.missing([knob], part.subtask):
+            rows = part.rows(seed=EVAL_SEED, stream="eval", start=0, count=config.count, knob=knob)
+            made = _tables(model, part, rows, config, labels, number * config.count, overlap)
+            records.write(knob, *made, part.subtask)
         if progress is not None:
             progress((number + 1) * config.count)
-        figures.append(_figures(knob, *records.read(knob)))
+        figures.append(_figures(part.subtask, knob, *records.read(knob, part.subtask)))
     records.close()
     model.train(training)
     return figures
 
 
-def _asked(config: EvaluationConfig, subject: Subject, labels: Labels) -> dict[str, Any]:
+def evaluated_cells(
+    task: Task, knobs: tuple[int, ...] | Mapping[str, tuple[int, ...]] | None
+) -> list[tuple[Task, int]]:
+    """Return the parts and knobs that an evaluation goes over; a subtask or knob that does not exist is refused.
+
+    >>> from anira.tasks import make_task
+    >>> cells = evaluated_cells(make_task("clrs"), {"bridges": (4, 6), "sort": (9,)})
+    >>> [(part.subtask, knob, part.knob.split(knob)) for part, knob in cells]
+    [('bridges', 4, 'seen'), ('bridges', 6, 'extrapolation'), ('sort', 9, 'interpolation')]
+    """
+    parts = {part.subtask: part for part in task.parts()}
+    if not isinstance(knobs, Mapping):
+        knobs = {name: part.knob.seen if knobs is None else knobs for name, part in parts.items()}
+    for name in knobs:
+        if name not in parts:
+            raise UserError(f"task {task.name!r} has no subtask {name!r} here: {nearest(name, parts)}")
+    cells = [(parts[name], knob) for name, values in knobs.items() for knob in values]
+    for part, knob in cells:
+        part.knob.check(knob)
+    return cells
+
+
+def _asked(config: EvaluationConfig, cells: list[tuple[Task, int]], subject: Subject, labels: Labels) -> dict[str, Any]:
     """Return what evaluation.json says; another request in the same folder differs in it."""
-    asked = {**asdict(subject), **asdict(config), "knobs": list(config.knobs), "select": labels.select}
+    by_subtask: dict[str, list[int]] = {}
+    for part, knob in cells:
+        by_subtask.setdefault(part.subtask, []).append(knob)
+    # Only tasks that have subtasks have them in the file.
+    knobs = by_subtask[""] if set(by_subtask) == {""} else by_subtask
+    asked = {**asdict(subject), **asdict(config), "knobs": knobs, "select": labels.select}
     return {"n" if name == "count" else name: value for name, value in asked.items()}
 
 
@@ -122,8 +151,9 @@ def _tables(
     settings = Settings(select=config.select, threshold=config.threshold, override=config.override)
     truth = rows
     parts: list[tuple[Rows, Prediction]] = []
-    for start in range(0, len(truth), config.batch_size):
-        batch = truth.take(slice(start, start + config.batch_size))
+    size = max(1, min(config.batch_size, TOKENS // truth.input_ids.shape[1]))
+    for start in range(0, len(truth), size):
+        batch = truth.take(slice(start, start + size))
         if config.decode == "generated":
             parts.append(generate_rows(model, task, batch, settings))
         else:
@@ -135,10 +165,11 @@ def _tables(
     return instances, token_table(task, truth, rows, prediction, labels, first)
 
 
-def _figures(knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> dict[str, Any]:
+def _figures(subtask: str, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> dict[str, Any]:
     """Return what training logs of one knob."""
     answers = tokens.filter(pl.col("target_kind") == "answer")
     figures = {
+        "subtask": subtask or None,
         "knob": knob,
         "n": len(instances),
         "accuracy": instances["correct"].mean(),
@@ -147,6 +178,25 @@ def _figures(knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> dict[s
         "expected_depth_answer": answers["expected_depth"].mean(),
     }
     return {name: value for name, value in figures.items() if value is not None}
+
+
+def parse_subtasks(text: str, task: Task) -> tuple[str, ...]:
+    """Return the subtasks that a text such as `sort,bfs` names.
+
+    >>> from anira.tasks import make_task
+    >>> parse_subtasks("sort, bfs", make_task("clrs"))
+    ('sort', 'bfs')
+    """
+    names = [name.strip() for name in text.split(",")]
+    known = [part.subtask for part in task.parts() if part.subtask]
+    if not known:
+        raise UserError(f"task {task.name!r} has no subtasks: leave out --subtasks")
+    for name in names:
+        if name not in known:
+            raise UserError(f"task {task.name!r} has no subtask {name!r} here: {nearest(name, known)}")
+    if len(set(names)) < len(names):
+        raise UserError(f"subtasks must be distinct: {text!r}")
+    return tuple(names)
 
 
 def parse_knobs(text: str | None, task: Task) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
 """Records: per-instance and per-token tables in Parquet, the only thing that analysis reads.
 
-An evaluation is a folder with two files a knob, each written under another name first, so that an interrupt leaves
-whole files only and the next call goes on where this one stopped.
+An evaluation is a folder with two files a knob (of a task that is several in one: a subtask and knob), each written
+under another name first, so that an interrupt leaves whole files only and the next call goes on where this one
+stopped.
 """
 
 import io
@@ -101,26 +102,28 @@ class RecordFolder:
             facts = known
         _write(file, _json({**facts, "complete": False}))
 
-    def missing(self, knobs: list[int]) -> list[int]:
+    def missing(self, knobs: list[int], subtask: str = "") -> list[int]:
         """Return the knobs that are still to be done."""
-        return [knob for knob in knobs if not (self._file("instances", knob)).exists()]
+        return [knob for knob in knobs if not (self._file("instances", knob, subtask)).exists()]
 
-    def write(self, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> None:
+    def write(self, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame, subtask: str = "") -> None:
         """Store one knob; the instances come last and mark it as done."""
         for kind, table in (("tokens", tokens), ("instances", instances)):
-            _write(self._file(kind, knob), _parquet(table))
+            _write(self._file(kind, knob, subtask), _parquet(table))
 
-    def read(self, knob: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def read(self, knob: int, subtask: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the instances and the tokens of one knob."""
-        return pl.read_parquet(self._file("instances", knob)), pl.read_parquet(self._file("tokens", knob))
+        instances, tokens = (pl.read_parquet(self._file(kind, knob, subtask)) for kind in ("instances", "tokens"))
+        return instances, tokens
 
     def close(self) -> None:
         """Mark the evaluation as complete."""
         file = self.path / "evaluation.json"
         _write(file, _json({**json.loads(file.read_text()), "complete": True}))
 
-    def _file(self, kind: str, knob: int) -> Path:
-        return self.path / f"{kind}-k{knob:03d}.parquet"
+    def _file(self, kind: str, knob: int, subtask: str) -> Path:
+        name = f"{kind}-{subtask}" if subtask else kind
+        return self.path / f"{name}-k{knob:03d}.parquet"
 
 
 def _parquet(table: pl.DataFrame) -> bytes:

@@ -51,7 +51,7 @@ def instance_table(
                 **asdict(labels),
                 "instance_id": first + i,
                 "task": task.name,
-                "subtask": "",
+                "subtask": task.subtask,
                 "knob": int(truth.knob[i]),
                 "split": task.knob.split(int(truth.knob[i])),
                 "correct": grade.exact,

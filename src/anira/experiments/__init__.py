@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SCALES: Final = ("smoke", "cpu", "paper")
 EXPERIMENTS: Final = {
+    "clrs": ("anira.experiments.clrs", "figure: accuracy and depth against input size, for every subtask of CLRS-Text"),
     "lano": ("anira.experiments.lano", "table: rank correlation of expected depth with the parser's work, on LANO"),
 }
 """Name -> (module with a function `reproduce(setting)`, summary)."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from anira.analysis.lano import lano_figures
-from anira.analysis.records import read_asked
 from anira.config import UserError, config_hash, to_dict
 from anira.evaluation import EvaluationConfig, SentencesConfig, Subject, evaluate, evaluate_sentences
+from anira.experiments.files import is_complete, write_text
 from anira.experiments.lano_tables import PAPER, text_tables
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
@@ -51,7 +51,7 @@ def reproduce(setting: Setting) -> Outcome:
     files = []
     for name, text in contents.items():
         files.append(setting.out / name)
-        _write(files[-1], text)
+        write_text(files[-1], text)
     return Outcome(files=tuple(files), runs=tuple(used), text=text_tables(shown))
 
 
@@ -60,7 +60,7 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> LanoRun:
     strings = run.folder / "records" / f"strings-n{size.strings}"
     held_out = run.folder / "records" / f"held-out-n{size.held_out}"
     task = _task(run.folder)
-    if not (_is_complete(strings) and _is_complete(held_out)):
+    if not (is_complete(strings) and is_complete(held_out)):
         setting.tell(f"{run.preset}: {size.strings} strings from {run.folder}")
         _make_records(run.folder, size, _longest(task), strings, held_out)
     setting.tell(f"{run.preset}: correlations")
@@ -93,23 +93,9 @@ def _task(folder: Path) -> Lano:
     return task
 
 
-def _is_complete(folder: Path) -> bool:
-    try:
-        return bool(read_asked(folder).get("complete"))
-    except UserError:
-        return False
-
-
 def _json(setting: Setting, used: list[UsedRun], shown: list[LanoRun]) -> dict[str, Any]:
     runs = [
         {**to_dict(one), "preset": run.preset, "found": run.found, "differs": list(run.differs)}
         for run, one in zip(used, shown, strict=True)
     ]
     return {"experiment": "lano", "scale": setting.scale, "paper": PAPER, "runs": runs}
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)

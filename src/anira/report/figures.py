@@ -18,13 +18,17 @@ _DODGE = 0.05  # share of the distance between knobs by which variants stand apa
 def accuracy_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, knob: str) -> str:
     """Draw accuracy by knob with its intervals, and what always giving the most common answer would reach.
 
-    `table` has one row a line and knob: label, knob, split, accuracy, low, high, majority.
+    `table` has one row a line and knob: label, knob, split, accuracy, low, high, majority, and where copying the input
+    is an answer, what that would reach: copy.
     """
 
     def paint(figure: Figure) -> None:
         axes = _panel(figure, title="accuracy", below=knob)
         majority = table.group_by("knob").agg(pl.col("majority").max()).sort("knob")
         axes.plot(majority["knob"], majority["majority"], color=SOFT, linewidth=1.3, linestyle=(0, (1, 1.5)))
+        if "copy" in table.columns:
+            copied = table.group_by("knob").agg(pl.col("copy").max()).sort("knob")
+            axes.plot(copied["knob"], copied["copy"], color=SOFT, linewidth=1.3, linestyle=(0, (6, 2)))
         _lines(axes, table, looks, "accuracy")
         axes.set_ylim(-0.02, 1.02)
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])

@@ -21,7 +21,7 @@ class Run:
     origin: Mapping[str, Any]
     """What else config.json says: versions, git hash, platform."""
     metrics: tuple[Mapping[str, Any], ...]
-    """The lines of metrics.jsonl."""
+    """The lines of metrics.jsonl, those about other subtasks aside."""
     evaluation: Evaluation
     experiment: str = ""
     """The variant, and what else sets the run apart from others of its task, seeds aside."""
@@ -55,9 +55,9 @@ class Run:
         return f"{self.folder.resolve().parent.name}/{self.folder.resolve().name}"
 
 
-def load_runs(folders: Sequence[Path], evaluation: str | None = None) -> list[Run]:
+def load_runs(folders: Sequence[Path], evaluation: str | None = None, subtask: str | None = None) -> list[Run]:
     """Read run folders and give each its label; a UserError says which cannot be read."""
-    runs = [_load(folder, evaluation) for folder in folders]
+    runs = [_load(folder, evaluation, subtask) for folder in folders]
     places = [run.evaluation.folder.resolve() for run in runs]
     for folder, place in zip(folders, places, strict=True):
         if places.count(place) > 1:
@@ -66,17 +66,19 @@ def load_runs(folders: Sequence[Path], evaluation: str | None = None) -> list[Ru
     return [run for task in tasks for run in _labelled([run for run in runs if run.task == task])]
 
 
-def _load(folder: Path, evaluation: str | None) -> Run:
+def _load(folder: Path, evaluation: str | None, subtask: str | None) -> Run:
     chosen = choose_evaluation(folder, evaluation)
     if chosen == folder:
         raise UserError(f"{folder} is an evaluation: give the run folder, and --evaluation {folder.name}")
     stored = _read_config(folder / "config.json")
+    records = load_evaluation(chosen, subtask)
+    metrics = _read_metrics(folder / "metrics.jsonl")
     return Run(
         folder=folder,
         config=stored["config"],
         origin={key: value for key, value in stored.items() if key != "config"},
-        metrics=_read_metrics(folder / "metrics.jsonl"),
-        evaluation=load_evaluation(chosen),
+        metrics=tuple(line for line in metrics if line.get("subtask", records.subtask) == records.subtask),
+        evaluation=records,
     )
 
 

@@ -72,7 +72,7 @@ def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
     accuracy = accuracy_figure(tables["accuracy_by_knob"], run_looks, name=f"accuracy-{task}", knob=knob.axis)
     depth = depth_figure(tables["depth_by_knob"], run_looks, name=f"depth-{task}", knob=knob.axis, max_depth=max_depth)
     return TaskPart(
-        title=task.upper(),
+        title=": ".join(filter(None, (task.upper(), runs[0].evaluation.subtask))),
         knob=knob,
         max_depth=max_depth,
         looks=looks,

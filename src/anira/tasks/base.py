@@ -195,6 +195,8 @@ class BlockTask(ABC):
     vocab: Vocab
     knob: Knob
     subtask: str = ""
+    left_out: Sequence[tuple[str, int]] = ()
+    """Subtasks and knobs that the config asks for and training rows do not have, because they are too long."""
 
     def __init__(self, config: Any = None) -> None:
         self.config = self.Config() if config is None else config

@@ -220,7 +220,7 @@ def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
     figures = evaluate(
         run.model,
         task,
-        EvaluationConfig(knobs=task.knob.seen, count=count),
+        EvaluationConfig(count=count),
         Subject(run_id=run_id, step=step, variant=run.config.variant, seed=run.config.seed),
         run.folder / "records" / name,
     )

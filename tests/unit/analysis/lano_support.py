@@ -71,7 +71,13 @@ def _instances(plan: Strings, lengths: np.ndarray) -> pl.DataFrame:
     index = np.arange(plan.n)
     broken = index < plan.impossible
     names = ("num_tokens", "iterations", "full_iterations", "decisions", "flops", "full_flops", "kv_slots")
-    words = {"run_id": f"lano/{plan.variant}-s{plan.seed}", "task": "lano", "split": "seen", "variant": plan.variant}
+    words = {
+        "run_id": f"lano/{plan.variant}-s{plan.seed}",
+        "task": "lano",
+        "subtask": "",
+        "split": "seen",
+        "variant": plan.variant,
+    }
     more = {"select": "mode", "decode": "generated", "override": "", "answer": ""}
     return pl.DataFrame(
         {

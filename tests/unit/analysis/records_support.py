@@ -58,6 +58,25 @@ def write_evaluation(folder: Path, plan: Plan, **asked) -> Path:
     return folder
 
 
+def write_subtasks(folder: Path, plans: dict[str, Plan], **asked) -> Path:
+    """Write an evaluation folder with several subtasks; they share everything but what is planted."""
+    folder.mkdir(parents=True)
+    plan = next(iter(plans.values()))
+    knobs = {name: list(plan.knobs) for name, plan in plans.items()}
+    facts = {"step": plan.step, "knobs": knobs, "n": plan.n, "override": plan.override, "records_version": 2}
+    (folder / "evaluation.json").write_text(json.dumps({**facts, "complete": True, **asked}))
+    first = 0
+    for name, plan in plans.items():
+        rng = np.random.default_rng(plan.draw)
+        for knob in plan.knobs:
+            instances, tokens = make_tables(plan, knob, first, rng)
+            named = instances.with_columns(subtask=pl.lit(name), task=pl.lit("clrs"))
+            named.write_parquet(folder / f"instances-{name}-k{knob:03d}.parquet")
+            tokens.write_parquet(folder / f"tokens-{name}-k{knob:03d}.parquet")
+            first += plan.n
+    return folder
+
+
 def make_tables(plan: Plan, knob: int, first: int, rng: np.random.Generator) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the instance and token tables of one knob."""
     answers = rng.integers(1, plan.answers + 1, size=plan.n)

@@ -31,6 +31,21 @@ def test_an_evaluation_is_a_table_with_a_column_a_knob():
     ]
 
 
+def test_subtasks_have_blocks_of_their_own():
+    lines = [{**FIGURES[0], "subtask": name} for name in ("sort", "bfs")]
+    assert evaluation_text(lines).splitlines() == [
+        "evaluation at step 3",
+        "  sort",
+        "  knob               2",
+        "  accuracy        0.50",
+        "  answer depth    2.00",
+        "  bfs",
+        "  knob               2",
+        "  accuracy        0.50",
+        "  answer depth    2.00",
+    ]
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that the test sets."""

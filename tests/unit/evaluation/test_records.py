@@ -135,3 +135,11 @@ def test_a_full_disk_leaves_whole_files_and_a_reason(tmp_path, monkeypatch):
         records.write(4, TABLE, TABLE)
     assert {path.suffix for path in (tmp_path / "e").iterdir()} == {".json", ".parquet"}
     assert records.missing([3, 4]) == [4]
+
+
+def test_subtasks_have_files_of_their_own(tmp_path):
+    records = folder(tmp_path, {"knobs": {"sort": [3], "bfs": [3]}})
+    records.write(3, TABLE, TABLE, "sort")
+    assert (records.missing([3], "sort"), records.missing([3], "bfs"), records.missing([3])) == ([], [3], [3])
+    assert (tmp_path / "e" / "tokens-sort-k003.parquet").exists()
+    assert all(table.equals(TABLE) for table in records.read(3, "sort"))

@@ -1,7 +1,9 @@
+import json
 import shutil
 
 import pytest
 from tests.report_support import FakeRun, write_run
+from tests.unit.analysis.records_support import Plan, write_subtasks
 
 from anira.config import UserError
 from anira.report import load_runs
@@ -92,3 +94,18 @@ def test_a_run_given_twice_is_refused(folders):
     folder = folders["rising"]
     with pytest.raises(UserError, match="twice"):
         load_runs([folder, folder / ".." / folder.name])
+
+
+def test_one_of_several_subtasks(tmp_path):
+    """The page is about one of them, with what training logged of it."""
+    folder = write_run(tmp_path, FakeRun())
+    shutil.rmtree(folder / "records")
+    knobs = {"sort": Plan(n=20), "bfs": Plan(n=20, draw=1)}
+    write_subtasks(folder / "records" / "final", knobs)
+    lines = [{"kind": "train", "step": 1}, *({"kind": "eval", "step": 1, "subtask": name} for name in knobs)]
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (run,) = load_runs([folder], subtask="bfs")
+    assert run.summary.labels.subtask == "bfs"
+    assert [line.get("subtask") for line in run.metrics] == [None, "bfs"]
+    with pytest.raises(UserError, match="choose one with --subtask"):
+        load_runs([folder])

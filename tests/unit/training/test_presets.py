@@ -1,9 +1,12 @@
+import dataclasses
+
 import pytest
 
 from anira.config import UserError, config_hash
 from anira.models import AniraForCausalLM
 from anira.tasks import register_task
 from anira.tasks.mano import Mano
+from anira.training.data import Batches
 from anira.training.presets import preset, preset_names
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
@@ -15,6 +18,7 @@ TABLE = {
     "brevo": (6, 8, 512, 2048, 256, 64, 1e-3, 1e-1, 2.0),
     "depo": (6, 8, 512, 2048, 256, 64, 3e-4, 1e-1, 2.0),
     "lano": (6, 8, 512, 2048, 512, 64, 1e-4, 1e-2, 1.0),
+    "clrs": (6, 8, 512, 2048, 4096, 32, 1e-4, 1e-2, 2.0),
 }
 
 
@@ -38,10 +42,11 @@ def test_the_paper_scale_is_the_table_of_the_paper(task, variant):
 
 @pytest.mark.parametrize("task", TABLE)
 def test_the_paper_scale_trains_the_task_as_the_paper_has_it(task):
-    """Sizes 3..16, 3..30, up to 50 nodes with 4 hops, and the whole of cfg3b: the tasks' own defaults."""
+    """Sizes 3..16, 3..30, up to 50 nodes with 4 hops, all of cfg3b, all of CLRS-Text: the tasks' own defaults."""
     built = preset(f"{task}-fixed-paper").make_task()
     assert built.config == type(built.config)()
     seen = {"mano": tuple(range(3, 17)), "brevo": tuple(range(3, 31)), "depo": (1, 2, 3, 4), "lano": (6,)}
+    seen["clrs"] = (4, 5, 10, 11, 12, 15, 19, 23, 28, 31)
     assert built.knob.seen == seen[task]
 
 
@@ -62,6 +67,25 @@ def test_every_preset_builds(name):
     assert rows.lengths.max() <= config.max_length, "the longest rows do not fit"
     if not name.endswith("paper"):
         AniraForCausalLM(model)
+
+
+def test_clrs_at_cpu_scale_is_a_subset_that_two_cores_can_train():
+    task = preset("clrs-anira-o-cpu").make_task()
+    seen = {part.subtask: part.knob.seen for part in task.parts()}
+    assert seen == {"minimum": (4, 5, 7, 10), "binary_search": (4, 5, 7, 10), "sort": (4, 5, 7), "bfs": (4, 5)}
+    assert task.left_out == (("sort", 10), ("bfs", 7), ("bfs", 10))
+    assert task.rows(seed=0, stream="train", start=0, count=1024).lengths.max() <= 108
+
+
+@pytest.mark.parametrize(("parts", "most"), [(1, 7.0), (8, 1.5)])
+def test_the_parts_of_a_step_of_clrs_pad_little(parts, most):
+    """Padded over real tokens at the paper's scale: what the preset's accumulation is for."""
+    config = dataclasses.replace(preset("clrs-fixed-paper"), accumulation=parts)
+    assert preset("clrs-fixed-paper").accumulation == 8
+    batches = Batches(config.make_task(), config, 0)
+    made = [part for step in range(1, 25) for part in batches.step(step)]
+    share = sum(part.input_ids.numel() for part in made) / sum(int(part.valid.sum()) for part in made)
+    assert most / 1.5 < share < most
 
 
 def test_presets_differ_and_so_do_their_folders():

@@ -22,7 +22,7 @@ from anira.tasks.base import IGNORE, BlockTask, Floats, Instance, Ints, Knob, Pr
 from anira.tasks.clrs.algorithms import MERGED, SUBTASKS, Algorithm, Subtask, find_subtask
 from anira.tasks.clrs.fields import Style, Value
 from anira.tasks.clrs.text import check_style, parse, write_answer, write_question
-from anira.tasks.vocab import BOS, EOS, PAD, CharVocab
+from anira.tasks.vocab import BOS, EOS, PAD, CharVocab, Vocab
 
 SMALLEST: Final = 2
 LARGEST: Final = 256  # a bound against typing errors, far beyond what fits into a model
@@ -71,8 +71,10 @@ class Clrs(BlockTask):
     Config = ClrsConfig
     config: ClrsConfig
     block = 256
-    vocab = VOCAB
-    probe_specs = (Probe(name="output_index", anchor="target", meaning="numbers of the answer before this one"),)
+    vocab: Vocab = VOCAB
+    probe_specs: tuple[Probe, ...] = (
+        Probe(name="output_index", anchor="target", meaning="numbers of the answer before this one"),
+    )
 
     def __init__(self, config: ClrsConfig | None = None) -> None:
         super().__init__(config)
@@ -80,7 +82,6 @@ class Clrs(BlockTask):
         whole = [(subtask, size) for subtask in self._subtasks for size in sorted(self.config.sizes) or subtask.seen]
         self._cells = [cell for cell in whole if self._fits(*cell)]
         self.left_out = tuple((subtask.name, size) for subtask, size in whole if (subtask, size) not in self._cells)
-        """Subtasks and sizes that max_length keeps out of training."""
         missing = set(self.config.tasks) - {subtask.name for subtask, _ in self._cells}
         if missing:
             raise UserError(

@@ -1,0 +1,109 @@
+"""All subtasks of one evaluation side by side. Nothing is pooled over them: their knobs do not compare."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anira.analysis.accuracy import Accuracy, accuracy_by_knob, accuracy_overall
+from anira.analysis.allocation import Alignment, Depth, alignment, depth_by_knob
+from anira.analysis.bootstrap import DRAWS
+from anira.analysis.instances import instance_table
+from anira.analysis.records import find_subtasks, load_evaluation
+from anira.analysis.summary import Labels, labels_of
+from anira.analysis.tables import layout, short
+from anira.config import to_dict
+
+SPLITS = ("seen", "interpolation", "extrapolation")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubtaskFigures:
+    """Accuracy and depth of one subtask. Rows by knob come in the order of the knobs."""
+
+    subtask: str
+    accuracy: tuple[Accuracy, ...]
+    splits: tuple[Accuracy, ...]
+    """Accuracy over the knobs that training rows have, those between, and those beyond, where there are any."""
+    depth: tuple[Depth, ...]
+    """By knob, the row over all of them last."""
+    alignment: tuple[Alignment, ...]
+
+    def aligned(self, *, measure: str = "exit_depth", subset: str = "all") -> Alignment:
+        """Return how one measure of depth moves with the knob in one subset of the instances."""
+        return next(row for row in self.alignment if (row.measure, row.subset) == (measure, subset))
+
+    def over(self, split: str) -> Accuracy | None:
+        """Return accuracy over the knobs of a split, if there are any."""
+        return next((row for row in self.splits if row.split == split), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """One evaluation of a task that is several in one."""
+
+    labels: Labels
+    """Those of the first subtask, without its name."""
+    warnings: tuple[str, ...]
+    subtasks: tuple[SubtaskFigures, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; what is undefined is null, with its reason beside it."""
+        return to_dict(self)
+
+
+def overview(folder: Path, *, seed: int = 0, draws: int = DRAWS) -> Overview:
+    """Compute accuracy, depth and their alignment with the knob for each subtask on its own.
+
+    The figures of a subtask are those that `summarize` gives of it.
+    """
+    found, labels, warnings = [], None, []
+    for name in find_subtasks(folder):
+        evaluation = load_evaluation(folder, name)
+        table = instance_table(evaluation)
+        labels = labels or replace(labels_of(evaluation, table), subtask="")
+        warnings += [f"{name}: {line}" if name else line for line in evaluation.warnings]
+        found.append(_figures(name, table, seed, draws))
+    assert labels is not None
+    return Overview(labels=labels, warnings=tuple(warnings), subtasks=tuple(found))
+
+
+def _figures(name: str, table: pl.DataFrame, seed: int, draws: int) -> SubtaskFigures:
+    depth_rng, knob_rng, *_ = np.random.default_rng(seed).spawn(4)  # the streams that `summarize` has for the same
+    by_split = {split: table.filter(pl.col("split") == split) for split in SPLITS}
+    return SubtaskFigures(
+        subtask=name,
+        accuracy=tuple(accuracy_by_knob(table)),
+        splits=tuple(replace(accuracy_overall(rows), split=split) for split, rows in by_split.items() if len(rows)),
+        depth=tuple(depth_by_knob(table, rng=depth_rng, draws=draws)),
+        alignment=tuple(alignment(table, rng=knob_rng, draws=draws)),
+    )
+
+
+def overview_tables(shown: Overview) -> list[tuple[str, str]]:
+    """Return titles and tables of plain text: one line a subtask, then one a subtask and knob."""
+    return [("By subtask", _by_subtask(shown)), ("By subtask and knob", _by_knob(shown))]
+
+
+def _by_subtask(shown: Overview) -> str:
+    head = ["subtask", *SPLITS, "majority, seen", "answer depth", "slope (iterations a knob)", "Spearman"]
+    rows = []
+    for one in shown.subtasks:
+        splits, seen = [one.over(split) for split in SPLITS], one.over("seen")
+        accuracies = ["-" if row is None else row.exact.text(3) for row in splits]
+        aligned = one.aligned()
+        estimates = [short(one.depth[-1].answer), short(aligned.slope, 3), short(aligned.spearman, 3)]
+        rows.append([one.subtask, *accuracies, "-" if seen is None else f"{seen.majority:.3f}", *estimates])
+    return layout(head, rows)
+
+
+def _by_knob(shown: Overview) -> str:
+    head = ["subtask", "knob", "split", "n", "accuracy", "majority", "answer depth", "prompt depth"]
+    rows = []
+    for one in shown.subtasks:
+        for row, depth in zip(one.accuracy, one.depth, strict=False):  # the last row of depth is that over all knobs
+            figures = [short(row.exact, 3), f"{row.majority:.3f}", short(depth.answer), short(depth.prompt)]
+            rows.append([one.subtask, str(row.knob), row.split, str(row.instances), *figures])
+    return layout(head, rows)
