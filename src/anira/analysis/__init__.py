@@ -9,7 +9,7 @@ From Python, with the folder of a run or of one of its evaluations:
 
 from anira.analysis.accuracy import Accuracy
 from anira.analysis.allocation import Alignment, Depth
-from anira.analysis.claims import Claim, judge_claims
+from anira.analysis.claims import Claim, judge_claims, make_claim
 from anira.analysis.cost import Cost
 from anira.analysis.findings import findings, verdict_sentence
 from anira.analysis.folders import choose_evaluation, find_evaluations, run_config
@@ -46,6 +46,7 @@ __all__ = [
     "judge",
     "judge_claims",
     "load_evaluation",
+    "make_claim",
     "overview",
     "overview_tables",
     "run_config",

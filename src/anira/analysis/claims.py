@@ -3,7 +3,9 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from anira.analysis.folders import HOUSEKEEPING
 from anira.analysis.intervals import Estimate
 from anira.analysis.summary import Labels, Summary
 from anira.analysis.verdict import Evidence, Verdict, judge
@@ -33,7 +35,7 @@ def judge_claims(summaries: Sequence[Summary]) -> list[Claim]:
     """Return the verdicts on every claim for each experiment among the summaries.
 
     Evaluations belong to the same experiment if nothing but the seed sets them apart: task, variant, step, selection,
-    knobs and, where known, the whole configuration of the run.
+    knobs and, where known, all settings of the run that change what is learned.
     """
     groups: dict[str, list[Summary]] = {}
     for summary in sorted(summaries, key=lambda one: one.labels.seed):
@@ -43,7 +45,7 @@ def judge_claims(summaries: Sequence[Summary]) -> list[Claim]:
 
 def _identity(summary: Summary) -> str:
     labels = summary.labels
-    config = {key: value for key, value in labels.config.items() if key != "seed"}
+    config = {key: value for key, value in labels.config.items() if key not in HOUSEKEEPING}
     knobs = [row.knob for row in summary.accuracy]
     return json.dumps([experiment(labels), labels.step, labels.max_depth, knobs, config], sort_keys=True)
 
@@ -64,20 +66,27 @@ def experiment(labels: Labels) -> str:
     return ", ".join(words)
 
 
-def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
-    estimates = [getattr(summary.aligned(), statistic) for summary in group]
-    evidence = [
-        Evidence(summary.labels.seed, estimate, obstacle(summary))
-        for summary, estimate in zip(group, estimates, strict=True)
-    ]
+def make_claim(
+    text: str, experiment: str, evidence: Sequence[tuple[str, Evidence]], *, claimed: Literal[1, -1] = 1
+) -> Claim:
+    """Return a claim with its verdict; `evidence` has the run and what it says, one a seed."""
+    found = [one for _, one in evidence]
     return Claim(
-        text=CLAIMS[statistic],
-        experiment=experiment(group[0].labels),
-        runs=tuple(summary.labels.run_id for summary in group),
-        seeds=tuple(summary.labels.seed for summary in group),
-        estimates=tuple(estimates),
-        verdict=judge(evidence, claimed=1),
+        text=text,
+        experiment=experiment,
+        runs=tuple(run for run, _ in evidence),
+        seeds=tuple(one.seed for one in found),
+        estimates=tuple(one.estimate for one in found),
+        verdict=judge(found, claimed=claimed),
     )
+
+
+def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
+    evidence = [
+        (one.labels.run_id, Evidence(one.labels.seed, getattr(one.aligned(), statistic), obstacle(one)))
+        for one in group
+    ]
+    return make_claim(CLAIMS[statistic], experiment(group[0].labels), evidence)
 
 
 def obstacle(summary: Summary) -> str:

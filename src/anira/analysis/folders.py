@@ -2,10 +2,29 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from anira.analysis.records import ASKED, read_asked
 from anira.config import UserError, nearest
+
+HOUSEKEEPING: Final = frozenset(
+    {
+        "preset",
+        "seed",
+        "variant",
+        "max_length",
+        "accumulation",
+        "precision",
+        "compile",
+        "threads",
+        "log_every",
+        "eval_every",
+        "eval_count",
+        "final_count",
+        "checkpoint_every",
+    }
+)
+"""Keys of a run's configuration that do not change what is learned, or that are shown elsewhere."""
 
 
 def find_evaluations(run: Path) -> list[Path]:

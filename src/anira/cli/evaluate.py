@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from anira.cli.parse import parse
 from anira.cli.progress import progress
-from anira.config import UserError, config_hash
+from anira.config import UserError
 
 if TYPE_CHECKING:
     from anira.tasks import Task
@@ -48,14 +48,14 @@ def run(argv: list[str]) -> None:
     options = parse(EvaluateOptions, argv, prog="anira evaluate", description=SUMMARY)
     if options.count < 1:
         raise UserError(f"-n must be at least 1, not {options.count}")
-    from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate, evaluated_cells
-    from anira.evaluation.overlap import LARGEST
+    from anira.evaluation import EvaluationConfig, evaluated_cells
     from anira.models.exits import check_rule
+    from anira.training.evaluating import evaluate_run
     from anira.training.run import load_run
 
     if options.select or options.threshold is not None:
         check_rule(options.select, options.threshold, default="mode")
-    config, model, step = load_run(options.run, options.step)
+    config, _, step = load_run(options.run, options.step)
     task = config.make_task()
     wanted = EvaluationConfig(
         knobs=_knobs(options, task),
@@ -65,10 +65,6 @@ def run(argv: list[str]) -> None:
         decode="generated" if options.generate else "parallel",
         override=options.override or "",
     )
-    rows = step * config.batch_size
-    overlap = Overlap(task, seed=config.seed, rows=rows) if rows <= LARGEST else None
-    run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
-    subject = Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
     folder = options.run / "records" / (options.name or _name(step, options))
     total = len(evaluated_cells(task, wanted.knobs)) * wanted.count
     with progress(total, "instances") as advance:
@@ -79,7 +75,7 @@ def run(argv: list[str]) -> None:
             advance(now - done)
             done = now
 
-        evaluate(model, task, wanted, subject, folder, overlap=overlap, progress=tell)
+        evaluate_run(options.run, wanted, folder, step=step, progress=tell)
     print(f"wrote {total} instances", file=sys.stderr)
     print(folder)
 

@@ -21,6 +21,7 @@ SUMMARY = (
     "as JSON, CSV and a page. Without a NAME, list the experiments."
 )
 ALL = "all"
+PUBLISHED = Path("results")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,8 @@ class Options:
     out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: reproduced/SCALE)")] = None
     """Folder of the files that are made."""
     runs: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/ in --out)")] = None
-    """Folder of runs as `anira train --out` fills it: finished ones of an experiment's presets are used as they are."""
+    """Folder of runs as `anira train --out` fills it: finished ones of an experiment's presets are used as they are,
+    after those in results/ where the working directory has it; what is missing is trained here."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def _make(name: str, options: Options) -> "Outcome":
         scale=options.scale,
         out=out,
         runs=options.runs or out / "runs",
+        published=(PUBLISHED,),
         train=train_preset,
         tell=lambda line: print(line, file=sys.stderr, flush=True),
     )

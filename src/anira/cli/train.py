@@ -3,7 +3,7 @@
 import dataclasses
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -153,9 +153,13 @@ def start_or_resume(config: "TrainConfig", out: Path) -> Path:
     return folder.path
 
 
-def train_preset(name: str, out: Path) -> Path:
-    """Train a preset to its end, from where an earlier call or `anira train NAME --out OUT` left it."""
-    config, _ = _parse_preset(name, [])
+def train_preset(name: str, out: Path, changes: Mapping[str, Any]) -> Path:
+    """Train a preset to its end, from where an earlier call or `anira train NAME --out OUT` left it.
+
+    `changes` are settings of the run that are not the preset's, as in {"gamma_warmup_steps": 0}.
+    """
+    words = [word for key, value in changes.items() for word in (f"--{key.replace('_', '-')}", str(value))]
+    config, _ = _parse_preset(name, words)
     return start_or_resume(config, out)
 
 

@@ -7,21 +7,18 @@ algorithm: the commonest answer, and the input copied.
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from anira.analysis import overview
-from anira.config import UserError, config_hash, to_dict
-from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate
-from anira.evaluation.overlap import LARGEST
-from anira.experiments.clrs_tables import text_tables
-from anira.experiments.files import is_complete, write_text
+from anira.config import UserError
+from anira.evaluation import EvaluationConfig
+from anira.experiments.files import evaluated, make_files, write_text
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.clrs import CellBaselines, ClrsRun, clrs_page, size_table
+from anira.report.clrs import CellBaselines, ClrsRun, clrs_sheet, size_table
 from anira.tasks.clrs import Clrs
 from anira.tasks.clrs.baselines import measure_baselines
 from anira.training import RunFolder, TrainConfig
-from anira.training.run import load_run
 
 VARIANTS: Final = ("anira-e", "anira-o")
 WITHOUT_SIZE: Final = ("segments_intersect",)
@@ -45,17 +42,8 @@ def reproduce(setting: Setting) -> Outcome:
     """Make clrs.json, clrs.csv and clrs.html."""
     used = [run for variant in VARIANTS for run in runs_of(f"clrs-{variant}-{setting.scale}", setting)]
     shown = [_figures(run, SIZES[setting.scale], setting) for run in used]
-    setting.out.mkdir(parents=True, exist_ok=True)
-    contents = {
-        "clrs.json": json.dumps(_json(setting, used, shown), indent=2) + "\n",
-        "clrs.csv": size_table(shown).write_csv(),
-        "clrs.html": clrs_page(shown, WITHOUT_SIZE),
-    }
-    files = []
-    for name, text in contents.items():
-        files.append(setting.out / name)
-        write_text(files[-1], text)
-    return Outcome(files=tuple(files), runs=tuple(used), text=text_tables(shown))
+    sheet = clrs_sheet(shown, WITHOUT_SIZE)
+    return make_files(setting, sheet, runs=used, figures=shown, tables={"clrs": size_table(shown)})
 
 
 def evaluated_sizes(part: Clrs, size: Size, max_length: int) -> tuple[int, ...]:
@@ -76,11 +64,10 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> ClrsRun:
     """Make the records and baselines that are missing, and compute a run's figures from them."""
     config = RunFolder(run.folder).read_config()
     task = _task(config, run.folder)
-    records = run.folder / "records" / f"sizes-n{size.instances}"
+    knobs = {part.subtask: evaluated_sizes(part, size, config.max_length) for part in task.parts()}
+    wanted = EvaluationConfig(knobs=knobs, count=size.instances)
+    records = evaluated(run, f"sizes-n{size.instances}", wanted, setting)
     baselines = records / "baselines.json"
-    if not is_complete(records):
-        setting.tell(f"{run.preset}: {size.instances} instances a subtask and size from {run.folder}")
-        _make_records(run.folder, task, size, records)
     figures = overview(records)
     if not baselines.exists():
         setting.tell(f"{run.preset}: baselines")
@@ -93,16 +80,6 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> ClrsRun:
         figures=figures,
         baselines=tuple(CellBaselines(**one) for one in json.loads(baselines.read_text())),
     )
-
-
-def _make_records(folder: Path, task: Clrs, size: Size, records: Path) -> None:
-    config, model, step = load_run(folder, None)
-    knobs = {part.subtask: evaluated_sizes(part, size, config.max_length) for part in task.parts()}
-    run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
-    subject = Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
-    rows = step * config.batch_size
-    overlap = Overlap(task, seed=config.seed, rows=rows) if rows <= LARGEST else None
-    evaluate(model, task, EvaluationConfig(knobs=knobs, count=size.instances), subject, records, overlap=overlap)
 
 
 def _baselines(task: Clrs, cells: list[tuple[str, int]], count: int) -> list[CellBaselines]:
@@ -118,11 +95,3 @@ def _task(config: TrainConfig, folder: Path) -> Clrs:
     if not isinstance(task, Clrs):
         raise UserError(f"{folder} is a run of task {task.name!r}, not of clrs")
     return task
-
-
-def _json(setting: Setting, used: list[UsedRun], shown: list[ClrsRun]) -> dict[str, Any]:
-    runs = [
-        {**to_dict(one), "preset": run.preset, "found": run.found, "differs": list(run.differs)}
-        for run, one in zip(used, shown, strict=True)
-    ]
-    return {"experiment": "clrs", "scale": setting.scale, "runs": runs}

@@ -1,9 +1,60 @@
-"""The files of an experiment: whole or not there."""
+"""The files of an experiment: its page, its tables, its figures as JSON; and the records of its runs."""
 
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import polars as pl
+
+from anira.analysis import Claim
 from anira.analysis.records import read_asked
-from anira.config import UserError
+from anira.config import UserError, to_dict
+from anira.evaluation import EvaluationConfig
+from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.report.sheet import Sheet, sheet_page, sheet_text
+from anira.training.evaluating import evaluate_run
+
+
+def make_files(
+    setting: Setting,
+    sheet: Sheet,
+    *,
+    runs: Sequence[UsedRun],
+    figures: Sequence[Any],
+    tables: Mapping[str, pl.DataFrame],
+    claims: Mapping[str, Sequence[Claim]] | None = None,
+    beside: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Write NAME.json, a CSV for each table by its name, and NAME.html; return what was made.
+
+    `figures` has a dataclass for each of the runs, in their order; `beside` is what else the JSON says.
+    """
+    used = [
+        {"preset": run.preset, "found": run.found, "differs": list(run.differs), **to_dict(one)}
+        for run, one in zip(runs, figures, strict=True)
+    ]
+    judged = {key: [to_dict(claim) for claim in found] for key, found in (claims or {}).items()}
+    found = {"experiment": sheet.name, "scale": setting.scale, **(beside or {}), "runs": used, "claims": judged}
+    contents = {
+        f"{sheet.name}.json": json.dumps(found, indent=2) + "\n",
+        **{f"{name}.csv": table.write_csv() for name, table in tables.items()},
+        f"{sheet.name}.html": sheet_page(sheet),
+    }
+    setting.out.mkdir(parents=True, exist_ok=True)
+    for name, text in contents.items():
+        write_text(setting.out / name, text)
+    files = tuple(setting.out / name for name in contents)
+    return Outcome(files=files, runs=tuple(runs), text=sheet_text(sheet), claims=claims or {})
+
+
+def evaluated(run: UsedRun, name: str, wanted: EvaluationConfig, setting: Setting) -> Path:
+    """Return the folder RUN/records/NAME; where it is not complete, evaluate the run's model now."""
+    records = run.folder / "records" / name
+    if not is_complete(records):
+        setting.tell(f"{run.preset}: evaluating {run.folder} into {name}")
+        evaluate_run(run.folder, wanted, records)
+    return records
 
 
 def is_complete(records: Path) -> bool:

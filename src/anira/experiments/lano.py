@@ -5,24 +5,30 @@ found. Beside the paper's figure stand its controls, the true entropy of the nex
 learned the language at all: the share of its strings that are sentences, and its cross-entropy above the floor.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from anira.analysis.lano import lano_figures
-from anira.config import UserError, config_hash, to_dict
-from anira.evaluation import EvaluationConfig, SentencesConfig, Subject, evaluate, evaluate_sentences
-from anira.experiments.files import is_complete, write_text
-from anira.experiments.lano_tables import PAPER, text_tables
+from anira.config import UserError
+from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evaluate_sentences
+from anira.experiments.files import is_complete, make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.lano import LanoRun, correlation_table, lano_page
+from anira.report.lano import LanoRun, correlation_table, lano_sheet
 from anira.tasks.lano import Lano, entropy_floor, length_distribution
 from anira.training import RunFolder
+from anira.training.evaluating import subject_of
 from anira.training.run import load_run
 
 VARIANTS: Final = ("anira-e", "anira-o")
+PAPER: Final = {
+    "active_gamma_slice": {"anira-e": 0.666, "anira-o": 0.456},
+    "active_beta_end": {"anira-e": -0.264, "anira-o": -0.111},
+    "ops_add": {"anira-e": 0.618, "anira-o": 0.463},
+    "ops_mul": {"anira-e": 0.645, "anira-o": 0.490},
+}
+"""Proxy -> variant -> the paper's Spearman correlation with expected depth."""
 MARGIN: Final = 16
 """Tokens beyond the longest sentence of the language after which a string is cut."""
 
@@ -42,17 +48,10 @@ def reproduce(setting: Setting) -> Outcome:
     """Make lano.json, lano.csv and lano.html."""
     used = [run for variant in VARIANTS for run in runs_of(f"lano-{variant}-{setting.scale}", setting)]
     shown = [_figures(run, SIZES[setting.scale], setting) for run in used]
-    setting.out.mkdir(parents=True, exist_ok=True)
-    contents = {
-        "lano.json": json.dumps(_json(setting, used, shown), indent=2) + "\n",
-        "lano.csv": correlation_table(shown, PAPER).write_csv(),
-        "lano.html": lano_page(shown, PAPER),
-    }
-    files = []
-    for name, text in contents.items():
-        files.append(setting.out / name)
-        write_text(files[-1], text)
-    return Outcome(files=tuple(files), runs=tuple(used), text=text_tables(shown))
+    tables = {"lano": correlation_table(shown, PAPER)}
+    return make_files(
+        setting, lano_sheet(shown, PAPER), runs=used, figures=shown, tables=tables, beside={"paper": PAPER}
+    )
 
 
 def _figures(run: UsedRun, size: Size, setting: Setting) -> LanoRun:
@@ -80,8 +79,7 @@ def _longest(task: Lano) -> int:
 def _make_records(folder: Path, size: Size, longest: int, strings: Path, held_out: Path) -> None:
     config, model, step = load_run(folder, None)
     task = config.make_task()
-    run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
-    subject = Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
+    subject = subject_of(config, step)
     evaluate_sentences(model, task, SentencesConfig(count=size.strings, longest=longest), subject, strings)
     evaluate(model, task, EvaluationConfig(knobs=task.knob.seen, count=size.held_out), subject, held_out)
 
@@ -91,11 +89,3 @@ def _task(folder: Path) -> Lano:
     if not isinstance(task, Lano):
         raise UserError(f"{folder} is a run of task {task.name!r}, not of lano")
     return task
-
-
-def _json(setting: Setting, used: list[UsedRun], shown: list[LanoRun]) -> dict[str, Any]:
-    runs = [
-        {**to_dict(one), "preset": run.preset, "found": run.found, "differs": list(run.differs)}
-        for run, one in zip(used, shown, strict=True)
-    ]
-    return {"experiment": "lano", "scale": setting.scale, "paper": PAPER, "runs": runs}

@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from anira.config import UserError, to_dict
 from anira.experiments.setting import Setting, UsedRun
@@ -10,20 +12,36 @@ from anira.report.settings import differences
 from anira.training import RunFolder, TrainConfig
 from anira.training.presets import preset
 
+DECISIVE: Final = ("gamma_warmup_steps",)
+"""Settings that an experiment may ask for beside the preset: a run with another value is another experiment's."""
 
-def runs_of(name: str, setting: Setting) -> list[UsedRun]:
+
+def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = None) -> list[UsedRun]:
     """Return every finished run of a preset, whatever its seed and options; where there is none, train one.
 
     Runs that were started with other options count too. What they differ in is part of what is returned, so that
-    whoever shows a result shows it.
+    whoever shows a result shows it. Only decisive settings must be those of `changes` or else of the preset.
     """
-    found = [folder for folder in sorted((setting.runs / name).glob("*-s*")) if is_finished(folder)]
+    wanted = {key: getattr(preset(name), key) for key in DECISIVE} | dict(changes or {})
+    found = _find(name, setting, wanted)
     if found:
-        setting.tell(f"{name}: {len(found)} finished run{'s' * (len(found) > 1)} in {setting.runs / name}")
+        places = " and ".join(dict.fromkeys(str(folder.parent) for folder in found))
+        setting.tell(f"{name}: {len(found)} finished run{'s' * (len(found) > 1)} in {places}")
         return [_used(name, folder, found=True, seconds=0.0) for folder in found]
     started = time.monotonic()
-    folder = setting.train(name, setting.runs)
+    folder = setting.train(name, setting.runs, changes or {})
     return [_used(name, folder, found=False, seconds=time.monotonic() - started)]
+
+
+def _find(name: str, setting: Setting, wanted: Mapping[str, Any]) -> list[Path]:
+    """Return folders of finished runs with the wanted settings; of a run that lies in two places, the first."""
+    places = [place / name for place in (*setting.published, setting.runs)]
+    folders = {
+        folder.name: folder for place in reversed(places) for folder in place.glob("*-s*") if is_finished(folder)
+    }
+    configs = {folder: RunFolder(folder).read_config() for folder in folders.values()}
+    fitting = [folder for folder, config in configs.items() if all(getattr(config, k) == v for k, v in wanted.items())]
+    return sorted(fitting, key=lambda folder: (configs[folder].seed, folder.name))
 
 
 def is_finished(folder: Path) -> bool:

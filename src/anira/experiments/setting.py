@@ -1,11 +1,15 @@
 """What an experiment is given, and what it hands back."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-Train = Callable[[str, Path], Path]
-"""Preset, folder of all runs -> folder of the run, trained to its end from wherever it stood."""
+from anira.analysis import Claim
+
+Train = Callable[[str, Path, Mapping[str, Any]], Path]
+"""Preset, folder of all runs, settings that are not the preset's -> folder of the run, trained to its end from wherever
+it stood."""
 
 
 def _silent(line: str) -> None:
@@ -21,7 +25,9 @@ class Setting:
     out: Path
     """Folder of the files that the experiment makes."""
     runs: Path
-    """Folder of runs, <preset>/<hash8>-s<seed>."""
+    """Folder of runs, <preset>/<hash8>-s<seed>; what is missing is trained there."""
+    published: tuple[Path, ...] = ()
+    """Other folders of the same form, in which finished runs are looked for first."""
     train: Train
     tell: Callable[[str], None] = _silent
     """Takes lines about what is being done."""
@@ -55,3 +61,5 @@ class Outcome:
     runs: tuple[UsedRun, ...]
     text: str
     """Its tables, in plain text."""
+    claims: Mapping[str, Sequence[Claim]] = field(default_factory=dict)
+    """Claims of the paper by their key (claims.py) that it has something to say about."""

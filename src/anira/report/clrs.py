@@ -2,19 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from anira.analysis import Estimate, Overview, SubtaskFigures
 from anira.analysis.subtasks import SPLITS
 from anira.analysis.tables import short
+from anira.report.cells import Who, estimate_columns, null_text, run_labels
 from anira.report.figures import accuracy_figure, depth_figure
-from anira.report.page import environment
+from anira.report.sheet import Section, Sheet, Table
 from anira.report.style import Style, styles
 
 AXIS = "n: input size"
+BELOW = "Slope: iterations more for one more of n, by least squares over instances. Intervals are 95%."
+SAME = "The work does not change with the size, which is a label only: there is nothing to draw against it."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +43,8 @@ class ClrsRun:
     baselines: tuple[CellBaselines, ...]
 
 
-class _Section(NamedTuple):
-    """One subtask."""
-
-    subtask: str
-    panels: list[Markup]
-    rows: list[dict[str, str]]
-
-
-def clrs_page(runs: Sequence[ClrsRun], without_size: Sequence[str]) -> str:
-    """Return one self-contained page; the same figures give the same bytes.
+def clrs_sheet(runs: Sequence[ClrsRun], without_size: Sequence[str]) -> Sheet:
+    """Return the page about some runs.
 
     `without_size` are the subtasks whose work does not change with their size: they have a table and no figures.
     """
@@ -58,23 +52,20 @@ def clrs_page(runs: Sequence[ClrsRun], without_size: Sequence[str]) -> str:
     looks = styles({label: run.figures.labels.variant for label, run in named.items()})
     table = size_table(runs)
     subtasks = table["subtask"].unique(maintain_order=True).to_list()
-    page = {
-        "title": "CLRS: do depth and accuracy follow input size?",
-        "runs": [_about(label, run) for label, run in named.items()],
-        "looks": looks,
-        "summary": summary_rows(runs),
-        "sections": [_section(name, runs, table, looks, drawn=name not in without_size) for name in subtasks],
-    }
-    return environment().get_template("clrs.html").render(page=page).strip() + "\n"
+    summary = Section(title="Subtasks", tables=[Table("all subtasks", summary_rows(runs))], below=BELOW)
+    sections = [_section(name, runs, table, looks, drawn=name not in without_size) for name in subtasks]
+    return Sheet(
+        name="clrs",
+        title="CLRS: do depth and accuracy follow input size?",
+        runs=[_about(label, run) for label, run in named.items()],
+        sections=[summary, *sections],
+    )
 
 
 def labels(runs: Sequence[ClrsRun]) -> list[str]:
-    """Name runs by variant, and by seed and folder where that does not tell them apart."""
+    """Name runs by what tells them apart."""
     found = [run.figures.labels for run in runs]
-    names = [one.variant for one in found]
-    for more in ([f", seed {one.seed}" for one in found], [f" ({one.run_id})" for one in found]):
-        names = [f"{name}{extra}" if names.count(name) > 1 else name for name, extra in zip(names, more, strict=True)]
-    return names
+    return run_labels([Who(one.variant, one.seed, one.run_id) for one in found])
 
 
 def size_table(runs: Sequence[ClrsRun]) -> pl.DataFrame:
@@ -101,20 +92,16 @@ def _size_rows(label: str, run: ClrsRun) -> list[dict[str, Any]]:
                     "knob": row.knob,
                     "split": row.split,
                     "instances": row.instances,
-                    **_interval("accuracy", row.exact),
+                    **estimate_columns("accuracy", row.exact),
                     "majority": without.majority,
                     "copy": without.copy,
-                    **_interval("depth", depth.answer),
-                    **_interval("expected_depth", depth.expected),
-                    **_interval("prompt_depth", depth.prompt),
+                    **estimate_columns("depth", depth.answer),
+                    **estimate_columns("expected_depth", depth.expected),
+                    **estimate_columns("prompt_depth", depth.prompt),
                     "seen_in_training": row.seen_in_training,
                 }
             )
     return rows
-
-
-def _interval(name: str, estimate: Estimate) -> dict[str, float | None]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def summary_rows(runs: Sequence[ClrsRun]) -> list[dict[str, str]]:
@@ -142,7 +129,7 @@ def _summary(label: str, part: SubtaskFigures, run: ClrsRun) -> dict[str, str]:
         "copy, seen": _mean(copies),
         "answer depth": short(part.depth[-1].answer),
         "slope": short(aligned.slope, 3),
-        "its null": "-" if aligned.null_slope is None else aligned.null_slope.text(3),
+        "its null": null_text(aligned.null_slope),
         "slope, right answers": short(part.aligned(subset="correct").slope, 3),
         "Spearman": short(aligned.spearman, 3),
     }
@@ -170,18 +157,23 @@ def _about(label: str, run: ClrsRun) -> dict[str, str]:
 
 def _section(
     subtask: str, runs: Sequence[ClrsRun], table: pl.DataFrame, looks: Mapping[str, Style], *, drawn: bool
-) -> _Section:
+) -> Section:
     own = table.filter(subtask=subtask)
-    panels = []
-    if drawn:
-        depths = max(run.figures.labels.max_depth for run in runs)
-        accuracy = own.rename({"accuracy_low": "low", "accuracy_high": "high"})
-        depth = own.rename({"depth_low": "low", "depth_high": "high"})
-        panels = [
-            Markup(accuracy_figure(accuracy, looks, name=f"accuracy-{subtask}", knob=AXIS)),
-            Markup(depth_figure(depth, looks, name=f"depth-{subtask}", knob=AXIS, max_depth=depths)),
-        ]
-    return _Section(subtask, panels, [_cells(row) for row in own.sort("knob").iter_rows(named=True)])
+    rows = [_cells(row) for row in own.sort("knob").iter_rows(named=True)]
+    if not drawn:
+        return Section(title=subtask, text=[SAME], tables=[Table("The figures in numbers", rows, folded=True)])
+    depths = max(run.figures.labels.max_depth for run in runs)
+    accuracy = own.rename({"accuracy_low": "low", "accuracy_high": "high"})
+    depth = own.rename({"depth_low": "low", "depth_high": "high"})
+    return Section(
+        title=subtask,
+        looks=looks,
+        panels=[
+            accuracy_figure(accuracy, looks, name=f"accuracy-{subtask}", knob=AXIS),
+            depth_figure(depth, looks, name=f"depth-{subtask}", knob=AXIS, max_depth=depths),
+        ],
+        tables=[Table("The figures in numbers", rows, folded=True)],
+    )
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:

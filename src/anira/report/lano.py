@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
-from anira.analysis import Estimate, Null
 from anira.analysis.lano import PROXIES, TOKEN_SETS, LanoFigures, ProxyCorrelation
+from anira.analysis.tables import short
+from anira.report.cells import Who, estimate_columns, null_columns, null_text, run_labels
 from anira.report.forest import forest_figure
-from anira.report.page import environment
+from anira.report.sheet import Section, Sheet, Table
 from anira.report.style import Style, styles
 
 Paper = Mapping[str, Mapping[str, float]]
@@ -40,33 +40,20 @@ class LanoRun:
     figures: LanoFigures
 
 
-class _Section(NamedTuple):
-    """One set of tokens."""
-
-    title: str
-    panels: list[Markup]
-    rows: list[dict[str, str]]
-
-
-def lano_page(runs: Sequence[LanoRun], paper: Paper) -> str:
-    """Return one self-contained page; the same figures give the same bytes."""
+def lano_sheet(runs: Sequence[LanoRun], paper: Paper) -> Sheet:
+    """Return the page about some runs."""
     looks = styles({label: run.figures.variant for label, run in zip(labels(runs), runs, strict=True)})
-    page = {
-        "title": "LANO: does depth follow the parser's work?",
-        "runs": [_about(label, run) for label, run in zip(labels(runs), runs, strict=True)],
-        "looks": looks,
-        "sections": [_section(token_set, runs, looks, paper) for token_set in TOKEN_SETS],
-        "has_paper": any(run.figures.variant in values for run in runs for values in paper.values()),
-    }
-    return environment().get_template("lano.html").render(page=page).strip() + "\n"
+    return Sheet(
+        name="lano",
+        title="LANO: does depth follow the parser's work?",
+        runs=[_about(label, run) for label, run in zip(labels(runs), runs, strict=True)],
+        sections=[_section(token_set, runs, looks, paper) for token_set in TOKEN_SETS],
+    )
 
 
 def labels(runs: Sequence[LanoRun]) -> list[str]:
-    """Name runs by variant, and by seed and folder where that does not tell them apart."""
-    names = [run.figures.variant for run in runs]
-    for more in ([f", seed {run.figures.seed}" for run in runs], [f" ({run.figures.run_id})" for run in runs]):
-        names = [f"{name}{extra}" if names.count(name) > 1 else name for name, extra in zip(names, more, strict=True)]
-    return names
+    """Name runs by what tells them apart."""
+    return run_labels([Who(run.figures.variant, run.figures.seed, run.figures.run_id) for run in runs])
 
 
 def correlation_table(runs: Sequence[LanoRun], paper: Paper) -> pl.DataFrame:
@@ -80,13 +67,13 @@ def correlation_table(runs: Sequence[LanoRun], paper: Paper) -> pl.DataFrame:
                 "proxy": row.proxy,
                 "tokens": row.tokens,
                 "sentences": row.sentences,
-                **_interval("pooled", row.pooled),
+                **estimate_columns("pooled", row.pooled),
                 "paper": _paper(paper, run, row),
-                **_interval("given_position", row.given_position),
-                **_interval("given_input", row.given_input),
-                **_interval("within", row.within),
-                **_null("null_pooled", row.null_pooled),
-                **_null("null_within", row.null_within),
+                **estimate_columns("given_position", row.given_position),
+                **estimate_columns("given_input", row.given_input),
+                **estimate_columns("within", row.within),
+                **null_columns("null_pooled", row.null_pooled),
+                **null_columns("null_within", row.null_within),
             }
             for label, run in zip(labels(runs), runs, strict=True)
             for row in run.figures.correlations
@@ -98,15 +85,6 @@ def correlation_table(runs: Sequence[LanoRun], paper: Paper) -> pl.DataFrame:
 def _who(label: str, run: LanoRun) -> dict[str, Any]:
     figures = run.figures
     return {"label": label, "run_id": figures.run_id, "variant": figures.variant, "seed": figures.seed}
-
-
-def _interval(name: str, estimate: Estimate) -> dict[str, float | None]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-
-
-def _null(name: str, null: Null | None) -> dict[str, float | None]:
-    low, mean, high = (None, None, None) if null is None else (null.low, null.mean, null.high)
-    return {name: mean, f"{name}_low": low, f"{name}_high": high}
 
 
 def _paper(paper: Paper, run: LanoRun, row: ProxyCorrelation) -> float | None:
@@ -132,20 +110,30 @@ def _about(label: str, run: LanoRun) -> dict[str, str]:
     }
 
 
-def _section(token_set: str, runs: Sequence[LanoRun], looks: Mapping[str, Style], paper: Paper) -> _Section:
+def _section(token_set: str, runs: Sequence[LanoRun], looks: Mapping[str, Style], paper: Paper) -> Section:
     table = correlation_table(runs, paper).filter(token_set=token_set)
     panels = []
     for alignment, value, title in PANELS:
         part = table.filter(alignment=alignment).drop_nulls(value)
         if len(part):
             name = f"{token_set}-{alignment}-{value}"
-            panels.append(Markup(forest_figure(part, value, PROXIES, looks, name=name, title=title)))
+            panels.append(forest_figure(part, value, PROXIES, looks, name=name, title=title))
+    if not panels:
+        nothing = "No run has such tokens with depths and proxies that vary: there is nothing to correlate."
+        return Section(title=SET_WORDS[token_set], text=[nothing])
     rows = [
         _cells(label, run, run.figures.row(token_set, "predicts", proxy), paper)
         for proxy in PROXIES
         for label, run in zip(labels(runs), runs, strict=True)
     ]
-    return _Section(SET_WORDS[token_set], panels, rows)
+    hollow = " Hollow markers: the paper's figures." if table["paper"].count() else ""
+    return Section(
+        title=SET_WORDS[token_set],
+        looks=looks,
+        panels=panels,
+        tables=[Table(SET_WORDS[token_set], rows)],
+        below=f"Bars are 95% intervals from resampling whole strings.{hollow}",
+    )
 
 
 def _cells(label: str, run: LanoRun, row: ProxyCorrelation, paper: Paper) -> dict[str, str]:
@@ -155,21 +143,14 @@ def _cells(label: str, run: LanoRun, row: ProxyCorrelation, paper: Paper) -> dic
         "proxy": PROXIES[row.proxy],
         "run": label,
         "paper": "-" if value is None else f"{value:+.3f}",
-        "pooled": short(row.pooled),
-        "given position": short(row.given_position),
-        "given last token": short(row.given_input),
-        "within strings": short(row.within),
-        "shifted": short(shifted.pooled),
-        "shifted, given token": short(shifted.given_input),
-        "null, pooled": "-" if row.null_pooled is None else row.null_pooled.text(3),
-        "null, within": "-" if row.null_within is None else row.null_within.text(3),
+        "pooled": short(row.pooled, 3),
+        "given position": short(row.given_position, 3),
+        "given last token": short(row.given_input, 3),
+        "within strings": short(row.within, 3),
+        "shifted": short(shifted.pooled, 3),
+        "shifted, given token": short(shifted.given_input, 3),
+        "null, pooled": null_text(row.null_pooled),
+        "null, within": null_text(row.null_within),
         "tokens": f"{row.tokens:,}",
         "strings": f"{row.sentences:,}",
     }
-
-
-def short(estimate: Estimate) -> str:
-    """Write an estimate without the reason why it has no interval or no value."""
-    if estimate.value is None:
-        return "undefined"
-    return estimate.text(3) if estimate.low is not None else f"{estimate.value:z.3f} [no interval]"

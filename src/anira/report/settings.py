@@ -2,26 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-HOUSEKEEPING: Final = frozenset(
-    {
-        "preset",
-        "seed",
-        "variant",
-        "max_length",
-        "accumulation",
-        "precision",
-        "compile",
-        "threads",
-        "log_every",
-        "eval_every",
-        "eval_count",
-        "final_count",
-        "checkpoint_every",
-    }
-)
-"""Keys of a run's configuration that do not change what is learned, or that the page shows elsewhere."""
+from anira.analysis.folders import HOUSEKEEPING
 
 
 class Difference(NamedTuple):

@@ -11,7 +11,7 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from anira.config import config_hash
-from anira.evaluation import EvaluationConfig, Subject, evaluate
+from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.memory import keep_freed_memory
 from anira.models.precision import choose_dtype
@@ -19,6 +19,7 @@ from anira.tasks import IGNORE
 from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
+from anira.training.evaluating import subject_of
 from anira.training.run import Interrupts, MetricsFile, keep_last, process
 from anira.training.trackers import Tracker
 
@@ -216,12 +217,11 @@ def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
     if not run.accelerator.is_main_process:
         return
     task = run.batches.task
-    run_id = f"{run.config.preset}/{config_hash(run.config)}-s{run.config.seed}"
     figures = evaluate(
         run.model,
         task,
         EvaluationConfig(count=count),
-        Subject(run_id=run_id, step=step, variant=run.config.variant, seed=run.config.seed),
+        subject_of(run.config, step),
         run.folder / "records" / name,
     )
     for figure in figures:

@@ -38,7 +38,7 @@ def test_a_run_of_another_task_is_refused(tmp_path):
         (tmp_path / "runs" / f"clrs-{variant}-smoke").mkdir()
     path.rename(tmp_path / "runs" / "clrs-anira-e-smoke" / path.name)
 
-    def train(name, out):
+    def train(name, out, changes):
         return train_tiny(out, name, steps=2, task_config={"tasks": ["minimum"], "sizes": [3]})
 
     with pytest.raises(UserError, match="is a run of task 'mano', not of clrs"):
@@ -48,7 +48,7 @@ def test_a_run_of_another_task_is_refused(tmp_path):
 def test_records_and_baselines_are_made_once(tmp_path):
     task = {"tasks": ["minimum", "segments_intersect"], "sizes": [3, 4]}
 
-    def train(name, out):
+    def train(name, out, changes):
         return train_tiny(out, name, steps=2, task_config=task)
 
     told = []

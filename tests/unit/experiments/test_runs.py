@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from tests.training_support import begin, tiny_config, train_tiny
@@ -14,7 +15,7 @@ from anira.experiments.setting import Setting
 PRESET = "mano-anira-o-smoke"
 
 
-def no_training(name, out):
+def no_training(name, out, changes):
     raise AssertionError("a finished run is there")
 
 
@@ -62,17 +63,46 @@ def test_all_finished_runs_are_used(root):
     assert [run.folder for run in runs_of(PRESET, setting(root))] == [first, first.with_name("zzzzzzzz-s1")]
 
 
+def test_published_runs_come_first_and_count_once(root):
+    folder = the_run(root)
+    shutil.copytree(root / "runs", root / "results")
+    shutil.copytree(folder, folder.with_name("zzzzzzzz-s1"))
+    runs = runs_of(PRESET, replace(setting(root), published=(root / "results", root / "nowhere")))
+    assert [run.folder for run in runs] == [root / "results" / PRESET / folder.name, folder.with_name("zzzzzzzz-s1")]
+
+
+def test_a_decisive_setting_makes_another_experiment(root):
+    """Runs with a warm-up of gamma do not stand in for those without, nor the other way round."""
+    asked = []
+
+    def train(name, out, changes):
+        asked.append(changes)
+        return the_run(root)
+
+    warm = {"gamma_warmup_steps": 7}
+    runs_of(PRESET, setting(root, train), changes=warm)
+    assert asked == [warm]
+    stored = json.loads((the_run(root) / "config.json").read_text())
+    stored["config"].update(warm)
+    shutil.copytree(the_run(root), root / "runs" / PRESET / "warm-s0")
+    (root / "runs" / PRESET / "warm-s0" / "config.json").write_text(json.dumps(stored))
+    (warmed,) = runs_of(PRESET, setting(root), changes=warm)
+    (plain,) = runs_of(PRESET, setting(root))
+    assert (warmed.folder.name, "gamma_warmup_steps 7 (0)" in warmed.differs) == ("warm-s0", True)
+    assert plain.folder.name != "warm-s0"
+
+
 def test_without_a_finished_run_one_is_trained(trained, tmp_path):
     asked = []
 
-    def train(name, out):
-        asked.append((name, out))
+    def train(name, out, changes):
+        asked.append((name, out, changes))
         shutil.copytree(trained, out / name / trained.name)
         return out / name / trained.name
 
     begin(tmp_path / "runs", tiny_config(PRESET, seed=3))  # begun, not finished
     (run,) = runs_of(PRESET, setting(tmp_path, train))
-    assert asked == [(PRESET, tmp_path / "runs")]
+    assert asked == [(PRESET, tmp_path / "runs", {})]
     assert (run.found, run.folder.name) == (False, trained.name)
     assert run.origin.startswith("trained in 0 s; not as the preset: ")
 

@@ -9,7 +9,8 @@ from tests.unit.analysis.records_support import Plan, write_subtasks
 
 from anira.analysis import overview
 from anira.analysis.tables import short
-from anira.report.clrs import CellBaselines, ClrsRun, clrs_page, labels, size_table, summary_rows
+from anira.report.clrs import CellBaselines, ClrsRun, clrs_sheet, labels, size_table, summary_rows
+from anira.report.sheet import sheet_page
 
 KNOBS = {"sort": (1, 2, 5), "segments_intersect": (1,)}
 COPY = {"sort": 0.125, "segments_intersect": None}
@@ -65,7 +66,7 @@ def test_the_summary_has_seen_and_unseen_sizes(runs):
 
 
 def test_the_page_shows_the_figures(runs):
-    page = clrs_page(runs, ["segments_intersect"])
+    page = sheet_page(clrs_sheet(runs, ["segments_intersect"]))
     for run in runs:
         for part in run.figures.subtasks:
             for row, depth in zip(part.accuracy, part.depth, strict=False):
@@ -80,7 +81,7 @@ def test_the_page_shows_the_figures(runs):
 
 
 def test_the_page_is_whole_and_escaped(runs):
-    page = clrs_page(runs, [])
+    page = sheet_page(clrs_sheet(runs, []))
     parser = HTMLParser()
     parser.feed(page)
     parser.close()
@@ -88,7 +89,7 @@ def test_the_page_is_whole_and_escaped(runs):
     assert "&lt;steps&gt;" in page
     assert "<script" not in page
     assert not re.search(r'(src|href)="(?!#|data:,)', page)
-    assert page == clrs_page(runs, [])
+    assert page == sheet_page(clrs_sheet(runs, []))
 
 
 def test_seeds_are_told_apart(tmp_path, runs):

@@ -8,7 +8,9 @@ import pytest
 from tests.unit.analysis.lano_support import Strings, write_strings
 
 from anira.analysis.lano import PROXIES, lano_figures
-from anira.report.lano import LanoRun, correlation_table, labels, lano_page, short
+from anira.analysis.tables import short
+from anira.report.lano import LanoRun, correlation_table, labels, lano_sheet
+from anira.report.sheet import sheet_page
 
 PAPER = {"ops_mul": {"anira-e": 0.645, "anira-o": 0.49}}
 
@@ -54,13 +56,13 @@ def _parts(estimate):
 
 
 def test_the_page_shows_the_figures(runs):
-    page = lano_page(runs, PAPER)
+    page = sheet_page(lano_sheet(runs, PAPER))
     for run in runs:
         for token_set in ("grammatical", "possible"):
             for proxy in PROXIES:
                 row = run.figures.row(token_set, "predicts", proxy)
                 for estimate in (row.pooled, row.given_position, row.given_input, row.within):
-                    assert short(estimate) in page
+                    assert short(estimate, 3) in page
         assert run.figures.cross_entropy.text(4) in page
         assert run.figures.grammatical.text(3) in page
         assert run.figures.run_id in page
@@ -70,18 +72,18 @@ def test_the_page_shows_the_figures(runs):
 
 
 def test_the_page_is_whole_and_escaped(runs):
-    page = lano_page(runs, PAPER)
+    page = sheet_page(lano_sheet(runs, PAPER))
     parser = HTMLParser()
     parser.feed(page)
     parser.close()
     assert "&lt;steps&gt;" in page
     assert "<script" not in page
     assert not re.search(r'(src|href)="(?!#|data:,)', page)
-    assert page == lano_page(runs, PAPER)
+    assert page == sheet_page(lano_sheet(runs, PAPER))
 
 
 def test_a_set_without_tokens_has_words_instead_of_a_figure(tmp_path):
-    page = lano_page([made(tmp_path / "s", Strings(n=12, impossible=12))], {})
+    page = sheet_page(lano_sheet([made(tmp_path / "s", Strings(n=12, impossible=12))], {}))
     assert "there is nothing to correlate" in page
     assert page.count("<svg viewBox") == 3
     assert "Hollow markers" not in page

@@ -1,0 +1,30 @@
+"""Evaluating a run by its folder: the model, the task, and whose records they are, all from what the folder holds."""
+
+from pathlib import Path
+
+from anira.config import config_hash
+from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate
+from anira.evaluation.evaluate import Progress
+from anira.evaluation.overlap import LARGEST
+from anira.training.config import TrainConfig
+from anira.training.run import load_run
+
+
+def subject_of(config: TrainConfig, step: int) -> Subject:
+    """Return what records say about whose they are."""
+    run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
+    return Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
+
+
+def evaluate_run(
+    run: Path, wanted: EvaluationConfig, records: Path, *, step: int | None = None, progress: Progress | None = None
+) -> None:
+    """Write records of a run's model, the last one by default, and mark what its training has read.
+
+    Knobs that are there already are left as they are.
+    """
+    config, model, found = load_run(run, step)
+    task = config.make_task()
+    rows = found * config.batch_size
+    overlap = Overlap(task, seed=config.seed, rows=rows) if rows <= LARGEST else None
+    evaluate(model, task, wanted, subject_of(config, found), records, overlap=overlap, progress=progress)
