@@ -10,7 +10,7 @@ import anira.cli.reproduce
 import anira.cli.train
 import anira.cli.train as anira_train
 from anira import experiments
-from anira.experiments import EXPERIMENTS
+from anira.experiments import EXPERIMENTS, Listed
 from anira.training import RunFolder
 from anira.training.run import load_run
 
@@ -35,7 +35,7 @@ def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
     first = anira("reproduce", "lano", "--scale", "smoke", "--out", "made")
     assert first.status == 0, first.err
     made = tiny / "made"
-    assert {path.name for path in made.iterdir()} == {"lano.json", "lano.csv", "lano.html", "runs"}
+    assert {path.name for path in made.iterdir()} == {"index.html", "lano.json", "lano.csv", "lano.html", "runs"}
     found = json.loads((made / "lano.json").read_text())
     assert (found["experiment"], found["scale"]) == ("lano", "smoke")
     assert [run["figures"]["variant"] for run in found["runs"]] == ["anira-e", "anira-o"]
@@ -60,7 +60,7 @@ def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
 
     elsewhere = anira("reproduce", "lano", "--scale", "smoke", "--out", "other", "--runs", "made/runs")
     assert elsewhere.status == 0
-    assert {path.name for path in (tiny / "other").iterdir()} == {"lano.json", "lano.csv", "lano.html"}
+    assert {path.name for path in (tiny / "other").iterdir()} == {"index.html", "lano.json", "lano.csv", "lano.html"}
     assert sorted(made.glob("runs/*/*")) == folders
     assert RunFolder(folders[0]).read_config().model["hidden_size"] == TINY_MODEL["hidden_size"]
 
@@ -78,7 +78,7 @@ def test_clrs_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch)
     first = anira("reproduce", "clrs", "--scale", "smoke", "--out", "made")
     assert first.status == 0, first.err
     made = tmp_path / "made"
-    assert {path.name for path in made.iterdir()} == {"clrs.json", "clrs.csv", "clrs.html", "runs"}
+    assert {path.name for path in made.iterdir()} == {"index.html", "clrs.json", "clrs.csv", "clrs.html", "runs"}
     with (made / "clrs.csv").open() as file:
         rows = list(csv.DictReader(file))
     cells = [(name, str(knob)) for name in ("sort", "minimum") for knob in (3, 4, 5, 6)]
@@ -102,9 +102,9 @@ def test_records_are_enough(anira, tiny):
 def test_without_a_name_it_lists_the_experiments(anira):
     result = anira("reproduce")
     assert (result.status, result.err) == (0, "")
-    for name, (_, summary) in EXPERIMENTS.items():
+    for name, listed in EXPERIMENTS.items():
         assert name in result.out
-        assert summary in result.out
+        assert listed.summary in result.out
 
 
 MISTAKES = {
@@ -138,7 +138,7 @@ def three(monkeypatch, tmp_path):
     for name, line in source.items():
         (tmp_path / f"{name}_experiment.py").write_text(f"{head}def reproduce(setting):\n    {line}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    made = {name: (f"{name}_experiment", "what it shows") for name in ("bad", "buggy", "good")}
+    made = {name: Listed(f"{name}_experiment", "what it shows") for name in ("bad", "buggy", "good")}
     for module in (experiments, anira.cli.reproduce):
         monkeypatch.setattr(module, "EXPERIMENTS", made)
 
@@ -147,7 +147,8 @@ def test_one_failure_does_not_stop_the_others(anira, three):
     status, out, err = anira("reproduce", "all", "--scale", "smoke")
     assert status == 2
     assert "good figures" in out
-    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["bad", "buggy", "good"]
+    assert [line.split()[0] for line in out.splitlines()[-4:-1]] == ["bad", "buggy", "good"]
+    assert out.splitlines()[-1] == "all pages: reproduced/smoke/index.html"
     assert out.count("failed") == 2
     assert "bad failed: bad luck" in err
     assert "ZeroDivisionError" in err

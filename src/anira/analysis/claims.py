@@ -32,18 +32,24 @@ class Claim:
 
 
 def judge_claims(summaries: Sequence[Summary]) -> list[Claim]:
-    """Return the verdicts on every claim for each experiment among the summaries.
+    """Return the verdicts on every claim for each experiment among the summaries."""
+    return [_claim(statistic, group) for group in by_experiment(summaries) for statistic in CLAIMS]
+
+
+def by_experiment(summaries: Sequence[Summary]) -> list[list[Summary]]:
+    """Return evaluations of the same experiment together, in the order of their seeds.
 
     Evaluations belong to the same experiment if nothing but the seed sets them apart: task, variant, step, selection,
     knobs and, where known, all settings of the run that change what is learned.
     """
     groups: dict[str, list[Summary]] = {}
     for summary in sorted(summaries, key=lambda one: one.labels.seed):
-        groups.setdefault(_identity(summary), []).append(summary)
-    return [_claim(statistic, group) for group in groups.values() for statistic in CLAIMS]
+        groups.setdefault(identity(summary), []).append(summary)
+    return list(groups.values())
 
 
-def _identity(summary: Summary) -> str:
+def identity(summary: Summary) -> str:
+    """Return what sets an evaluation apart from all that are not another seed of the same experiment."""
     labels = summary.labels
     config = {key: value for key, value in labels.config.items() if key not in HOUSEKEEPING}
     knobs = [row.knob for row in summary.accuracy]

@@ -59,6 +59,8 @@ def run(argv: list[str]) -> None:
     names = list(EXPERIMENTS) if options.name == ALL else [options.name]
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
     print(_table(done))
+    if any(one.outcome for one in done):
+        print(_index(options))
     failed = [one.name for one in done if one.outcome is None]
     if failed:
         raise UserError(f"{len(failed)} of {len(done)} experiments failed: {', '.join(failed)}")
@@ -66,7 +68,7 @@ def run(argv: list[str]) -> None:
 
 def _list() -> str:
     width = max(map(len, EXPERIMENTS))
-    rows = [f"  {name:{width}}  {summary}" for name, (_, summary) in EXPERIMENTS.items()]
+    rows = [f"  {name:{width}}  {listed.summary}" for name, listed in EXPERIMENTS.items()]
     return "\n".join(["experiments (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows])
 
 
@@ -91,7 +93,7 @@ def _make(name: str, options: Options) -> "Outcome":
     from anira.experiments import load_experiment
     from anira.experiments.setting import Setting
 
-    out = options.out or Path("reproduced") / options.scale
+    out = _out(options)
     setting = Setting(
         scale=options.scale,
         out=out,
@@ -103,6 +105,16 @@ def _make(name: str, options: Options) -> "Outcome":
     outcome = load_experiment(name)(setting)
     print(f"{outcome.text}\n")
     return outcome
+
+
+def _out(options: Options) -> Path:
+    return options.out or Path("reproduced") / options.scale
+
+
+def _index(options: Options) -> str:
+    from anira.experiments.index import write_index
+
+    return f"all pages: {write_index(_out(options))}"
 
 
 def _table(done: list[_Done]) -> str:

@@ -8,7 +8,7 @@ records. This module lists the experiments without loading them.
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from anira.config import UserError, nearest
 
@@ -16,15 +16,79 @@ if TYPE_CHECKING:
     from anira.experiments.setting import Outcome, Setting
 
 SCALES: Final = ("smoke", "cpu", "paper")
+
+
+class Listed(NamedTuple):
+    """An experiment in the list."""
+
+    module: str
+    """With a function `reproduce(setting)`."""
+    summary: str
+    runs: tuple[str, ...] = ()
+    """The presets that it trains, without their scale."""
+
+
+_PAIR = ("anira-e", "anira-o")
+_MANO, _BREVO, _DEPO, _CLRS, _LANO = (
+    tuple(f"{task}-{variant}" for variant in _PAIR) for task in ("mano", "brevo", "depo", "clrs", "lano")
+)
+
 EXPERIMENTS: Final = {
-    "clrs": ("anira.experiments.clrs", "figure: accuracy and depth against input size, for every subtask of CLRS-Text"),
-    "lano": ("anira.experiments.lano", "table: rank correlation of expected depth with the parser's work, on LANO"),
+    "allocation": Listed(
+        "anira.experiments.allocation",
+        "figure: accuracy and depth against the knob on MANO, BREVO and DEPO",
+        (*_MANO, *_BREVO, *_DEPO),
+    ),
+    "clrs": Listed(
+        "anira.experiments.clrs",
+        "figure: accuracy and depth against input size, for every subtask of CLRS-Text",
+        _CLRS,
+    ),
+    "lano": Listed(
+        "anira.experiments.lano",
+        "table: rank correlation of expected depth with the parser's work, on LANO",
+        _LANO,
+    ),
+    "dynamics": Listed(
+        "anira.experiments.dynamics",
+        "figures: accuracy and depth over training, the order in which sizes are learned, the two phases",
+        (*_MANO, *_BREVO),
+    ),
+    "brevo-regression": Listed(
+        "anira.experiments.brevo_regression",
+        "tables: which features of graph and search explain the depth of BREVO's answer tokens",
+        _BREVO,
+    ),
+    "mano-parse-state": Listed(
+        "anira.experiments.mano_parse_state",
+        "figure: depth of MANO's question tokens by the state of the parse, and the piecewise model",
+        _MANO,
+    ),
+    "extrapolation": Listed(
+        "anira.experiments.extrapolation",
+        "figure: MANO beyond the trained sizes, adaptive, fixed and unshared",
+        (*_MANO, "mano-fixed", "mano-unshared"),
+    ),
+    "pareto": Listed(
+        "anira.experiments.pareto",
+        "figure: accuracy against depth for other rules and thresholds of selection",
+        (*_BREVO, *_MANO),
+    ),
+    "cost": Listed(
+        "anira.experiments.cost",
+        "figure: measured time and cache bytes of decoding against depth",
+        (*_MANO, *_BREVO),
+    ),
+    "claims": Listed(
+        "anira.experiments.claims",
+        "page: each claim of the paper with the verdict of the experiments above",
+    ),
 }
-"""Name -> (module with a function `reproduce(setting)`, summary)."""
+"""By name; `all` goes through them in this order, and the claims come last because they read the others' files."""
 
 
 def load_experiment(name: str) -> "Callable[[Setting], Outcome]":
     """Return what makes an experiment, by its name."""
     if name not in EXPERIMENTS:
         raise UserError(f"unknown experiment {name!r}: {nearest(name, EXPERIMENTS)}")
-    return cast("Callable[[Setting], Outcome]", import_module(EXPERIMENTS[name][0]).reproduce)
+    return cast("Callable[[Setting], Outcome]", import_module(EXPERIMENTS[name].module).reproduce)

@@ -31,7 +31,13 @@ def make_files(
     `figures` has a dataclass for each of the runs, in their order; `beside` is what else the JSON says.
     """
     used = [
-        {"preset": run.preset, "found": run.found, "differs": list(run.differs), **to_dict(one)}
+        {
+            "preset": run.preset,
+            "found": run.found,
+            "differs": list(run.differs),
+            "shrunk": list(run.shrunk),
+            **to_dict(one),
+        }
         for run, one in zip(runs, figures, strict=True)
     ]
     judged = {key: [to_dict(claim) for claim in found] for key, found in (claims or {}).items()}

@@ -10,7 +10,7 @@ from anira.config import UserError, to_dict
 from anira.experiments.setting import Setting, UsedRun
 from anira.report.settings import differences
 from anira.training import RunFolder, TrainConfig
-from anira.training.presets import preset
+from anira.training.presets import preset, preset_names
 
 DECISIVE: Final = ("gamma_warmup_steps",)
 """Settings that an experiment may ask for beside the preset: a run with another value is another experiment's."""
@@ -56,9 +56,18 @@ def is_finished(folder: Path) -> bool:
 
 def _used(name: str, folder: Path, *, found: bool, seconds: float) -> UsedRun:
     config = RunFolder(folder).read_config()
-    return UsedRun(preset=name, folder=folder, found=found, seconds=seconds, differs=_differs(config, name))
+    paper = f"{name.rpartition('-')[0]}-paper"
+    return UsedRun(
+        preset=name,
+        folder=folder,
+        found=found,
+        seconds=seconds,
+        differs=_differs(config, name),
+        shrunk=_differs(config, paper) if paper in preset_names() else (),
+    )
 
 
 def _differs(config: TrainConfig, name: str) -> tuple[str, ...]:
+    """Return in what a run is not a preset."""
     rows = differences([(to_dict(config), to_dict(preset(name).resolved()))])
     return tuple(f"{row.name} {row.here} ({row.there})" for row in rows)

@@ -45,6 +45,8 @@ class UsedRun:
     """What training took now."""
     differs: tuple[str, ...]
     """Settings that are not the preset's, with the preset's in brackets; seeds are no difference."""
+    shrunk: tuple[str, ...] = ()
+    """Settings that are not the paper's, with the paper's in brackets."""
 
     @property
     def origin(self) -> str:

@@ -24,7 +24,7 @@ from anira.report.page import environment
 from anira.report.style import Style
 
 Cells = Mapping[str, str]
-"""A row of a table: column -> what stands there."""
+"""A row of a table: column -> what stands there; Markup stays as it is, anything else is escaped."""
 
 
 class Table(NamedTuple):
@@ -88,4 +88,7 @@ def _in_text(table: Table) -> bool:
 
 
 def _cells(table: Table) -> list[list[str]]:
-    return [list(row.values()) for row in table.rows]
+    return [
+        [Markup(value).striptags() if isinstance(value, Markup) else value for value in row.values()]
+        for row in table.rows
+    ]

@@ -1,0 +1,60 @@
+"""The page of claims: what the experiments that were made at this scale say about each claim of the paper.
+
+Verdicts are computed by the experiments from their records, and stored in their JSON; this one gathers them from there.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from anira.analysis import Claim
+from anira.analysis.paper_claims import PAPER_CLAIMS
+from anira.config import UserError, from_dict
+from anira.experiments import EXPERIMENTS
+from anira.experiments.files import make_files
+from anira.experiments.setting import Outcome, Setting
+from anira.report.claims import JudgedClaim, claims_sheet, claims_table
+
+NAME = "claims"
+
+
+def reproduce(setting: Setting) -> Outcome:
+    """Make claims.json, claims.csv and claims.html from the files of the other experiments."""
+    made = {name: found for name in EXPERIMENTS if name != NAME and (found := _read(setting.out / f"{name}.json"))}
+    if not made:
+        raise UserError(f"{setting.out} has no experiment yet that judges a claim: anira reproduce all makes them")
+    other = {name: found["scale"] for name, found in made.items() if found["scale"] != setting.scale}
+    if other:
+        name, scale = next(iter(other.items()))
+        raise UserError(f"{setting.out / name}.json is of scale {scale}, not {setting.scale}: use another --out")
+    judged = [_judged(key, made) for key in PAPER_CLAIMS]
+    sheet = claims_sheet(judged, setting.scale, missing=[name for name in EXPERIMENTS if name not in (NAME, *made)])
+    return make_files(setting, sheet, runs=[], figures=[], tables={NAME: claims_table(judged)}, beside=_beside(judged))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}; make it again with anira reproduce {path.stem}") from error
+
+
+def _judged(key: str, made: dict[str, dict[str, Any]]) -> JudgedClaim:
+    """Gather what experiments say about a claim, and in what their runs were smaller than the paper's."""
+    found = {
+        name: [from_dict(Claim, one) for one in one_made["claims"].get(key, [])] for name, one_made in made.items()
+    }
+    speaking = [name for name, claims in found.items() if claims]
+    shrunk = dict.fromkeys(line for name in speaking for run in made[name]["runs"] for line in run["shrunk"])
+    return JudgedClaim(
+        key=key,
+        settings=tuple((name, claim) for name in speaking for claim in found[name]),
+        shrunk=tuple(shrunk),
+    )
+
+
+def _beside(judged: list[JudgedClaim]) -> dict[str, Any]:
+    verdicts = {one.key: {"verdict": one.verdict.word, "reason": one.verdict.reason} for one in judged}
+    return {"verdicts": verdicts}

@@ -1,0 +1,41 @@
+"""The index page of a folder of experiments: what was made there, and what it shows."""
+
+import json
+from pathlib import Path
+
+from markupsafe import Markup
+
+from anira.experiments import EXPERIMENTS
+from anira.experiments.files import write_text
+from anira.report.sheet import Section, Sheet, Table, sheet_page
+
+
+def write_index(out: Path) -> Path:
+    """Write index.html with a line for every experiment whose page is in the folder; return its path."""
+    rows = [_line(out, name) for name in EXPERIMENTS if (out / f"{name}.html").exists()]
+    sheet = Sheet(name="index", title="The paper, experiment by experiment", runs=[], sections=[_section(rows)])
+    out.mkdir(parents=True, exist_ok=True)
+    write_text(out / "index.html", sheet_page(sheet))
+    return out / "index.html"
+
+
+def _section(rows: list[dict[str, str]]) -> Section:
+    absent = [name for name in EXPERIMENTS if name not in {Markup(row["experiment"]).striptags() for row in rows}]
+    missing = f"Not made here yet: {', '.join(absent)} (anira reproduce NAME)." if absent else ""
+    return Section(title="Pages", tables=[Table("all pages", rows)], below=missing)
+
+
+def _line(out: Path, name: str) -> dict[str, str]:
+    found = json.loads((out / f"{name}.json").read_text())
+    tables = sorted(path.name for path in out.glob(f"{name}*.csv"))
+    return {
+        "experiment": _link(f"{name}.html", name),
+        "what it shows": EXPERIMENTS[name].summary,
+        "scale": found["scale"],
+        "runs": str(len(found["runs"])),
+        "numbers": Markup(", ").join(_link(file, file) for file in (*tables, f"{name}.json")),
+    }
+
+
+def _link(target: str, text: str) -> Markup:
+    return Markup('<a href="{}">{}</a>').format(target, text)
