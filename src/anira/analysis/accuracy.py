@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from statsmodels.stats.proportion import confint_proportions_2indep
 
-from anira.analysis.intervals import Estimate, proportion
+from anira.analysis.intervals import LEVEL, Estimate, proportion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,23 @@ def accuracy_overall(table: pl.DataFrame, *, seen_only: bool = False) -> Accurac
     return _accuracy(
         None, "seen" if seen_only else "", {**chosen.select(_counts()).row(0, named=True), "majority": majority}
     )
+
+
+def accuracy_drop(one: Accuracy, other: Accuracy) -> Estimate:
+    """Return how much lower the second accuracy is, measured on other instances than the first; Newcombe's interval."""
+    counts = (
+        num_right(one.exact, one.instances),
+        one.instances,
+        num_right(other.exact, other.instances),
+        other.instances,
+    )
+    low, high = confint_proportions_2indep(*counts, compare="diff", method="newcomb", alpha=1 - LEVEL)
+    return Estimate(counts[0] / counts[1] - counts[2] / counts[3], float(low), float(high))
+
+
+def num_right(share: Estimate, count: int) -> int:
+    """Return how many instances a share of them is."""
+    return round((share.value or 0.0) * count)
 
 
 def _counts() -> list[pl.Expr]:

@@ -44,16 +44,15 @@ def by_experiment(summaries: Sequence[Summary]) -> list[list[Summary]]:
     """
     groups: dict[str, list[Summary]] = {}
     for summary in sorted(summaries, key=lambda one: one.labels.seed):
-        groups.setdefault(identity(summary), []).append(summary)
+        knobs = [row.knob for row in summary.accuracy]
+        groups.setdefault(f"{identity(summary.labels)} {knobs}", []).append(summary)
     return list(groups.values())
 
 
-def identity(summary: Summary) -> str:
+def identity(labels: Labels) -> str:
     """Return what sets an evaluation apart from all that are not another seed of the same experiment."""
-    labels = summary.labels
     config = {key: value for key, value in labels.config.items() if key not in HOUSEKEEPING}
-    knobs = [row.knob for row in summary.accuracy]
-    return json.dumps([experiment(labels), labels.step, labels.max_depth, knobs, config], sort_keys=True)
+    return json.dumps([experiment(labels), labels.step, labels.max_depth, config], sort_keys=True)
 
 
 def experiment(labels: Labels) -> str:

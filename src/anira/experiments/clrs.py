@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from anira.analysis import overview
+from anira.analysis.subtask_claims import judge_subtasks
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig
 from anira.experiments.files import evaluated, make_files, write_text
@@ -43,7 +44,8 @@ def reproduce(setting: Setting) -> Outcome:
     used = [run for variant in VARIANTS for run in runs_of(f"clrs-{variant}-{setting.scale}", setting)]
     shown = [_figures(run, SIZES[setting.scale], setting) for run in used]
     sheet = clrs_sheet(shown, WITHOUT_SIZE)
-    return make_files(setting, sheet, runs=used, figures=shown, tables={"clrs": size_table(shown)})
+    claims = judge_subtasks([run.figures for run in shown], WITHOUT_SIZE)
+    return make_files(setting, sheet, runs=used, figures=shown, tables={"clrs": size_table(shown)}, claims=claims)
 
 
 def evaluated_sizes(part: Clrs, size: Size, max_length: int) -> tuple[int, ...]:

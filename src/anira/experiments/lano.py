@@ -5,11 +5,13 @@ found. Beside the paper's figure stand its controls, the true entropy of the nex
 learned the language at all: the share of its strings that are sentences, and its cross-entropy above the floor.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from anira.analysis.lano import lano_figures
+from anira.analysis import Claim, Estimate, Evidence, make_claim
+from anira.analysis.lano import LanoFigures, lano_figures
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evaluate_sentences
 from anira.experiments.files import is_complete, make_files
@@ -29,6 +31,7 @@ PAPER: Final = {
     "ops_mul": {"anira-e": 0.645, "anira-o": 0.490},
 }
 """Proxy -> variant -> the paper's Spearman correlation with expected depth."""
+CLAIM: Final = "expected depth rises with the parser's multiplications, given the last token (Spearman)"
 MARGIN: Final = 16
 """Tokens beyond the longest sentence of the language after which a string is cut."""
 
@@ -48,9 +51,14 @@ def reproduce(setting: Setting) -> Outcome:
     """Make lano.json, lano.csv and lano.html."""
     used = [run for variant in VARIANTS for run in runs_of(f"lano-{variant}-{setting.scale}", setting)]
     shown = [_figures(run, SIZES[setting.scale], setting) for run in used]
-    tables = {"lano": correlation_table(shown, PAPER)}
     return make_files(
-        setting, lano_sheet(shown, PAPER), runs=used, figures=shown, tables=tables, beside={"paper": PAPER}
+        setting,
+        lano_sheet(shown, PAPER),
+        runs=used,
+        figures=shown,
+        tables={"lano": correlation_table(shown, PAPER)},
+        claims={"follows-complexity": _claims(used, shown)},
+        beside={"paper": PAPER},
     )
 
 
@@ -89,3 +97,18 @@ def _task(folder: Path) -> Lano:
     if not isinstance(task, Lano):
         raise UserError(f"{folder} is a run of task {task.name!r}, not of lano")
     return task
+
+
+def _claims(used: Sequence[UsedRun], shown: Sequence[LanoRun]) -> list[Claim]:
+    """Judge whether depth follows the parser's work beyond what the last token says, over the seeds of a variant."""
+    groups: dict[tuple[str, tuple[str, ...]], list[LanoFigures]] = {}
+    for run, one in zip(used, shown, strict=True):
+        groups.setdefault((one.figures.variant, run.differs), []).append(one.figures)
+    return [
+        make_claim(CLAIM, f"lano {variant}", [(one.run_id, Evidence(one.seed, _judged(one))) for one in group])
+        for (variant, _), group in groups.items()
+    ]
+
+
+def _judged(figures: LanoFigures) -> Estimate:
+    return figures.row("possible", "predicts", "ops_mul").given_input

@@ -1,0 +1,50 @@
+"""`anira reproduce all --scale smoke`: every experiment from nothing, in one process, with the runs shared."""
+
+import json
+import re
+
+import pytest
+
+from anira.experiments import EXPERIMENTS
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("all")
+
+
+@pytest.fixture
+def made(anira, folder, monkeypatch):
+    """What `all` prints; from its second call on it finds everything done."""
+    monkeypatch.chdir(folder)
+    result = anira("reproduce", "all", "--scale", "smoke", "--out", "made")
+    assert result.status == 0, result.err
+    return result
+
+
+def test_everything_is_made_from_shared_runs(made, folder):
+    pages = {path.stem for path in (folder / "made").glob("*.html")}
+    assert pages == {*EXPERIMENTS, "index"}
+    trained = {path.name for path in (folder / "made" / "runs").iterdir()}
+    assert trained == {f"{run}-smoke" for listed in EXPERIMENTS.values() for run in listed.runs}
+    assert made.out.count("trained in") == len(trained), "a run is trained once, and found by the experiments after"
+    assert made.out.splitlines()[-1] == "all pages: made/index.html"
+
+
+def test_nothing_is_done_twice(made):
+    assert "trained in" not in made.out
+    assert "evaluating" not in made.err
+
+
+def test_no_figure_is_nan(made, folder):
+    files = [path for path in (folder / "made").iterdir() if path.suffix in (".json", ".csv", ".html")]
+    wrong = [path.name for path in files if re.search(r"\bnan\b", path.read_text(), re.IGNORECASE)]
+    assert not wrong
+
+
+def test_toy_runs_support_nothing(made, folder):
+    """One seed of 20 steps has learned nothing, and the page of claims says so."""
+    verdicts = json.loads((folder / "made" / "claims.json").read_text())["verdicts"]
+    assert {one["verdict"] for one in verdicts.values()} <= {"inconclusive", "not testable"}
