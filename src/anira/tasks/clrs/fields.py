@@ -38,6 +38,8 @@ class Field:
         '[[0 0.25], [0.25 1]]'
         >>> Field("A", 2, True).write([[0.0, 0.25], [0.25, 1.0]], "upstream")
         '[[0.0 0.25], [0.25 1.0]]'
+        >>> Field("x", 1, True).write([-0.0], "anira"), Field("x", 1, True).write([-0.0], "upstream")
+        ('[0]', '[-0.0]')
         """
         number = str if not self.real else _upstream_real if style == "upstream" else _short_real
         if self.dims == 0:
@@ -96,7 +98,7 @@ def _upstream_real(value: float) -> str:
 
 @lru_cache(maxsize=8192)
 def _short_real(value: float) -> str:
-    return repr(float(value)).removesuffix(".0")
+    return repr(float(value) + 0.0).removesuffix(".0")  # adding zero takes the sign off a zero
 
 
 def shorten_reals(text: str) -> str:

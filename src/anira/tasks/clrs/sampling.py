@@ -18,12 +18,12 @@ _TOGGLED = 0.01
 
 
 def cut(values: Floats) -> Floats:
-    """Cut to 3 decimals, towards zero; no zero is negative.
+    """Cut to 3 decimals, towards zero; as upstream, which writes it, a zero keeps its sign.
 
     >>> cut(np.array([0.1239, -0.4567, -0.0001])).tolist()
-    [0.123, -0.456, 0.0]
+    [0.123, -0.456, -0.0]
     """
-    return np.trunc(values * 1000) / 1000 + 0.0
+    return np.trunc(values * 1000) / 1000
 
 
 def draw_keys(rng: np.random.Generator, count: int, n: int) -> Instances:
