@@ -90,9 +90,14 @@ def layout(text: str) -> tuple[Field, ...]:
     return tuple(Field(name, dims[form.count("[")], "x" in form) for name, form in parts)
 
 
+def _upstream_real(value: float) -> str:
+    # 0.0 and -0.0 are equal, so that a cache takes one for the other.
+    return _written(value) if value else repr(float(value))
+
+
 # Reals have 3 decimals, so a few thousand texts are all there are; looking one up is far cheaper than writing it.
 @lru_cache(maxsize=8192)
-def _upstream_real(value: float) -> str:
+def _written(value: float) -> str:
     return repr(float(value))
 
 
