@@ -43,8 +43,8 @@ def reproduce(setting: Setting) -> Outcome:
     """Make clrs.json, clrs.csv and clrs.html."""
     used = [run for variant in VARIANTS for run in runs_of(f"clrs-{variant}-{setting.scale}", setting)]
     shown = [_figures(run, SIZES[setting.scale], setting) for run in used]
-    sheet = clrs_sheet(shown, WITHOUT_SIZE)
     claims = judge_subtasks([run.figures for run in shown], WITHOUT_SIZE)
+    sheet = clrs_sheet(shown, WITHOUT_SIZE, [claim for judged in claims.values() for claim in judged])
     return make_files(setting, sheet, runs=used, figures=shown, tables={"clrs": size_table(shown)}, claims=claims)
 
 

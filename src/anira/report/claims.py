@@ -8,10 +8,10 @@ from markupsafe import Markup
 
 from anira.analysis import Claim, Verdict
 from anira.analysis.paper_claims import PAPER_CLAIMS, PaperClaim, combine
-from anira.analysis.tables import short
 from anira.report.cells import estimate_columns
 from anira.report.seeds import seeds_figure
 from anira.report.sheet import Section, Sheet, Table
+from anira.report.verdicts import verdict_cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,12 +101,4 @@ def _section(one: JudgedClaim) -> Section:
 
 
 def _setting(name: str, claim: Claim) -> dict[str, str]:
-    return {
-        "setting": claim.experiment,
-        "measured": claim.text,
-        "seeds": str(len(set(claim.seeds))),
-        "estimates, one a seed": "; ".join(short(estimate, 3) for estimate in claim.estimates) or "-",
-        "verdict": claim.verdict.word,
-        "because": claim.verdict.reason,
-        "from": name,
-    }
+    return {"measured": claim.text, **verdict_cells(claim), "from": name}

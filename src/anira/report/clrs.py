@@ -6,13 +6,14 @@ from typing import Any
 
 import polars as pl
 
-from anira.analysis import Estimate, Overview, SubtaskFigures
+from anira.analysis import Claim, Estimate, Overview, SubtaskFigures
 from anira.analysis.subtasks import SPLITS
 from anira.analysis.tables import short
 from anira.report.cells import Who, estimate_columns, null_text, run_labels
 from anira.report.figures import accuracy_figure, depth_figure
 from anira.report.sheet import Section, Sheet, Table
 from anira.report.style import Style, styles
+from anira.report.verdicts import verdict_sections
 
 AXIS = "n: input size"
 BELOW = "Slope: iterations more for one more of n, by least squares over instances. Intervals are 95%."
@@ -43,7 +44,7 @@ class ClrsRun:
     baselines: tuple[CellBaselines, ...]
 
 
-def clrs_sheet(runs: Sequence[ClrsRun], without_size: Sequence[str]) -> Sheet:
+def clrs_sheet(runs: Sequence[ClrsRun], without_size: Sequence[str], claims: Sequence[Claim] = ()) -> Sheet:
     """Return the page about some runs.
 
     `without_size` are the subtasks whose work does not change with their size: they have a table and no figures.
@@ -58,7 +59,7 @@ def clrs_sheet(runs: Sequence[ClrsRun], without_size: Sequence[str]) -> Sheet:
         name="clrs",
         title="CLRS: do depth and accuracy follow input size?",
         runs=[_about(label, run) for label, run in named.items()],
-        sections=[summary, *sections],
+        sections=[summary, *sections, *verdict_sections(claims)],
     )
 
 

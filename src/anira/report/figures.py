@@ -1,6 +1,7 @@
 """The figures of a report, each from one table of values and in one style; the tables are what `--csv` writes."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -11,15 +12,16 @@ from anira.report.style import FAINT, INK, PAPER, SEEN, SOFT, Style, knob_looks
 from anira.report.svg import draw
 
 _PANEL = (380, 270)
-_TALL = (5, 5, 1.4)  # accuracy, depth, gamma
 _DODGE = 0.05  # share of the distance between knobs by which variants stand apart, so that bars do not hide each other
 
 
-def accuracy_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, knob: str) -> str:
+def accuracy_figure(
+    table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, knob: str, limit: int | None = None
+) -> str:
     """Draw accuracy by knob with its intervals, and what always giving the most common answer would reach.
 
     `table` has one row a line and knob: label, knob, split, accuracy, low, high, majority, and where copying the input
-    is an answer, what that would reach: copy.
+    is an answer, what that would reach: copy. `limit` is a knob beyond which training did not go.
     """
 
     def paint(figure: Figure) -> None:
@@ -33,14 +35,17 @@ def accuracy_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: st
         axes.set_ylim(-0.02, 1.02)
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         _mark_seen(axes, table)
+        _mark_limit(axes, limit)
 
     return draw(name, f"Accuracy by {knob}, one line for each of {', '.join(looks)}.", _PANEL, paint)
 
 
-def depth_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, knob: str, max_depth: int) -> str:
+def depth_figure(
+    table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, knob: str, max_depth: int, limit: int | None = None
+) -> str:
     """Draw the mean depth of answer tokens by knob with its intervals.
 
-    `table` has one row a line and knob: label, knob, split, depth, low, high.
+    `table` has one row a line and knob: label, knob, split, depth, low, high. `limit` is that of `accuracy_figure`.
     """
 
     def paint(figure: Figure) -> None:
@@ -49,33 +54,83 @@ def depth_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, name: str, 
         _lines(axes, table, looks, "depth")
         _depth_axis(axes, max_depth)
         _mark_seen(axes, table)
+        _mark_limit(axes, limit)
 
     return draw(name, f"Mean depth of answer tokens by {knob}, one line for each of {', '.join(looks)}.", _PANEL, paint)
 
 
-def dynamics_figure(table: pl.DataFrame, gamma: pl.DataFrame, *, name: str, knob: str, max_depth: int) -> str:
+class Marks(NamedTuple):
+    """What was found in a run's training."""
+
+    label: str
+    """Which run it is."""
+    order: pl.DataFrame
+    """One row a knob: knob, step at which it was learned, low, high; null stands for not by the last evaluation."""
+    blocks: pl.DataFrame
+    """Mean depth of training batches, one row a block: first and last step, depth."""
+    boundary: int | None
+    """The step at which depth is highest."""
+
+
+def dynamics_figure(
+    table: pl.DataFrame, gamma: pl.DataFrame, *, name: str, knob: str, max_depth: int, marks: Marks | None = None
+) -> str:
     """Draw accuracy and answer depth by training step, one line a knob, above the schedule of gamma.
 
-    `table` has one row an evaluation and knob: step, knob, accuracy, depth; `gamma` one row a step: step, gamma, and
-    is empty for a policy without it.
+    `table` has one row an evaluation and knob: step, knob, accuracy, depth and, where there are intervals, accuracy_low
+    and so on; `gamma` one row a step: step, gamma, and is empty for a policy without it. With `marks`, a panel has the
+    order in which knobs are learned, and the panel of depth where it is highest.
     """
+    heights = {"accuracy": 5.0, "order": 3.0, "depth": 5.0, "gamma": 1.4}
+    shown = {
+        "accuracy",
+        "depth",
+        *(["gamma"] if len(gamma) else []),
+        *(["order"] if marks and len(marks.order) else []),
+    }
 
     def paint(figure: Figure) -> None:
-        scheduled = not gamma.is_empty()
-        rows = figure.subplots(2 + scheduled, 1, sharex=True, height_ratios=_TALL[: 2 + scheduled])
+        tall = {panel: height for panel, height in heights.items() if panel in shown}
+        axes = figure.subplots(len(tall), 1, sharex=True, height_ratios=list(tall.values()))
+        panels: dict[str, Axes] = dict(zip(tall, axes, strict=True))
         figure.subplots_adjust(left=0.1, right=0.98, top=0.93, bottom=0.1, hspace=0.34)
-        _title(rows[0], "accuracy")
-        _knob_lines(rows[0], table, "accuracy")
-        rows[0].set_ylim(-0.02, 1.02)
-        _title(rows[1], "depth of answer tokens (iterations)")
-        _knob_lines(rows[1], table, "depth")
-        _depth_axis(rows[1], max_depth)
-        if scheduled:
-            _schedule(rows[2], gamma)
-        rows[-1].set_xlabel("step")
+        _title(panels["accuracy"], f"{marks.label}: accuracy" if marks else "accuracy")
+        _knob_lines(panels["accuracy"], table, "accuracy")
+        panels["accuracy"].set_ylim(-0.02, 1.02)
+        _title(panels["depth"], "depth of answer tokens (iterations)")
+        _knob_lines(panels["depth"], table, "depth")
+        _depth_axis(panels["depth"], max_depth)
+        if marks:
+            _mark_peak(panels["depth"], marks)
+        if marks and "order" in panels:
+            _order(panels["order"], marks.order, knob=knob, last=int(table["step"].to_numpy().max()))
+        if "gamma" in panels:
+            _schedule(panels["gamma"], gamma)
+        axes[-1].set_xlabel("step")
 
     description = f"Accuracy and depth of answer tokens by training step, one line for each {knob}."
-    return draw(name, description, (380, 440), paint)
+    return draw(name, description, (380, 540 if "order" in shown else 440), paint)
+
+
+def _order(axes: Axes, order: pl.DataFrame, *, knob: str, last: int) -> None:
+    """Draw for each knob, from small below to large above, when it was learned; hollow at the last step: never."""
+    _title(axes, f"{knob}: step at which it is learned")
+    for row in order.sort("knob").iter_rows(named=True):
+        look = knob_looks(order["knob"].sort().to_list())[row["knob"]]
+        face = PAPER if row["step"] is None else look.colour
+        low, at, high = (last if row[name] is None else row[name] for name in ("low", "step", "high"))
+        axes.hlines(row["knob"], low, high, color=look.colour, linewidth=1.6)
+        axes.plot(at, row["knob"], look.marker, color=look.colour, markerfacecolor=face, markersize=6, clip_on=False)
+    axes.margins(y=0.15)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    axes.yaxis.grid(True)
+
+
+def _mark_peak(axes: Axes, marks: Marks) -> None:
+    """Lay the depth of training batches behind the curves, and a dashed line at its peak."""
+    axes.hlines(marks.blocks["depth"], marks.blocks["first"], marks.blocks["last"], color=SOFT, linewidth=2.2, zorder=1)
+    if marks.boundary is not None:
+        axes.axvline(marks.boundary, color=SOFT, linewidth=1.2, linestyle=(0, (5, 4)), zorder=0.5)
 
 
 def _schedule(axes: Axes, gamma: pl.DataFrame) -> None:
@@ -126,6 +181,12 @@ def _mark_seen(axes: Axes, table: pl.DataFrame) -> None:
     axes.plot([low, high], [0.012, 0.012], color=SEEN, linewidth=5, solid_capstyle="round", transform=place, zorder=1)
 
 
+def _mark_limit(axes: Axes, limit: int | None) -> None:
+    """Draw a dashed line where training ends, behind everything else."""
+    if limit is not None:
+        axes.axvline(limit, color=SOFT, linewidth=1.2, linestyle=(0, (5, 4)), zorder=0.5)
+
+
 def _depth_axis(axes: Axes, max_depth: int) -> None:
     axes.set_ylim(1 - 0.03 * max_depth, max_depth * 1.03)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
@@ -136,4 +197,7 @@ def _knob_lines(axes: Axes, table: pl.DataFrame, value: str) -> None:
     for knob, look in knob_looks(table["knob"].unique().sort().to_list()).items():
         part = table.filter(knob=knob).sort("step")
         axes.plot(part["step"], part[value], color=look.colour, linewidth=1.4, marker=look.marker, markersize=4)
+        if f"{value}_low" in part.columns:
+            sure = part.drop_nulls(f"{value}_low")
+            axes.vlines(sure["step"], sure[f"{value}_low"], sure[f"{value}_high"], color=look.colour, linewidth=1.0)
     axes.yaxis.grid(True)

@@ -6,12 +6,14 @@ from typing import Any
 
 import polars as pl
 
+from anira.analysis import Claim
 from anira.analysis.lano import PROXIES, TOKEN_SETS, LanoFigures, ProxyCorrelation
 from anira.analysis.tables import short
 from anira.report.cells import Who, estimate_columns, null_columns, null_text, run_labels
 from anira.report.forest import forest_figure
 from anira.report.sheet import Section, Sheet, Table
 from anira.report.style import Style, styles
+from anira.report.verdicts import verdict_sections
 
 Paper = Mapping[str, Mapping[str, float]]
 """Proxy -> variant -> the paper's figure."""
@@ -40,14 +42,14 @@ class LanoRun:
     figures: LanoFigures
 
 
-def lano_sheet(runs: Sequence[LanoRun], paper: Paper) -> Sheet:
+def lano_sheet(runs: Sequence[LanoRun], paper: Paper, claims: Sequence[Claim] = ()) -> Sheet:
     """Return the page about some runs."""
     looks = styles({label: run.figures.variant for label, run in zip(labels(runs), runs, strict=True)})
     return Sheet(
         name="lano",
         title="LANO: does depth follow the parser's work?",
         runs=[_about(label, run) for label, run in zip(labels(runs), runs, strict=True)],
-        sections=[_section(token_set, runs, looks, paper) for token_set in TOKEN_SETS],
+        sections=[*(_section(token_set, runs, looks, paper) for token_set in TOKEN_SETS), *verdict_sections(claims)],
     )
 
 

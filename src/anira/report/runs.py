@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from anira.analysis import Evaluation, Summary, choose_evaluation, load_evaluation, summarize
+from anira.analysis.metrics import read_metrics
 from anira.config import UserError
 from anira.report.settings import experiment_names
 
@@ -72,7 +73,7 @@ def _load(folder: Path, evaluation: str | None, subtask: str | None) -> Run:
         raise UserError(f"{folder} is an evaluation: give the run folder, and --evaluation {folder.name}")
     stored = _read_config(folder / "config.json")
     records = load_evaluation(chosen, subtask)
-    metrics = _read_metrics(folder / "metrics.jsonl")
+    metrics = read_metrics(folder / "metrics.jsonl")
     return Run(
         folder=folder,
         config=stored["config"],
@@ -92,23 +93,6 @@ def _read_config(path: Path) -> dict[str, Any]:
             f"{path.parent} is not a run: cannot read {path.name} ({type(error).__name__}: {error})"
         ) from error
     return dict(stored)
-
-
-def _read_metrics(path: Path) -> tuple[Mapping[str, Any], ...]:
-    """Return the lines of a metrics file; a last line that an interrupt cut short is left out."""
-    lines = path.read_text().splitlines() if path.is_file() else []
-    parsed = [_parse(line, path, last=i == len(lines) - 1) for i, line in enumerate(lines)]
-    return tuple(line for line in parsed if line)
-
-
-def _parse(line: str, path: Path, *, last: bool) -> dict[str, Any]:
-    try:
-        parsed: dict[str, Any] = json.loads(line)
-    except ValueError as error:
-        if last:
-            return {}
-        raise UserError(f"cannot read {path}: {error}") from error
-    return parsed
 
 
 def _labelled(runs: list[Run]) -> list[Run]:

@@ -10,11 +10,12 @@ from anira.training.checkpoint import check_checkpoint, latest_checkpoint, write
 LARGEST_WEIGHTS = 2 << 20
 
 
-def publish_run(run: Path, root: Path) -> Path:
+def publish_run(run: Path, root: Path, *, keep_periodic: bool = False) -> Path:
     """Copy a finished run into `root`: configuration, metrics, records, and its weights if they are small.
 
-    Left out are the records of evaluations during training, whose figures are in the metrics, and the optimizer's
-    state, two thirds of a checkpoint. Returns the copy, root/<preset>/<hash8>-s<seed>.
+    Left out are the optimizer's state, two thirds of a checkpoint, and the records of evaluations during training,
+    whose figures are in the metrics; with `keep_periodic` they stay, and figures of depth over training have their
+    intervals. Returns the copy, root/<preset>/<hash8>-s<seed>.
     """
     checkpoint = latest_checkpoint(run)
     if checkpoint is None or not (run / "records" / "final").is_dir():
@@ -26,7 +27,7 @@ def publish_run(run: Path, root: Path) -> Path:
     target.mkdir(parents=True)
     for name in ("config.json", "metrics.jsonl"):
         shutil.copyfile(run / name, target / name)
-    shutil.copytree(run / "records", target / "records", ignore=_periodic)
+    shutil.copytree(run / "records", target / "records", ignore=None if keep_periodic else _periodic)
     if (checkpoint / "model.safetensors").stat().st_size <= LARGEST_WEIGHTS:
         kept = target / "checkpoints" / checkpoint.name
         shutil.copytree(checkpoint, kept, ignore=shutil.ignore_patterns("optimizer.safetensors", "manifest.json"))

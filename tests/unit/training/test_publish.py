@@ -1,5 +1,5 @@
 import pytest
-from tests.training_support import begin, resume, tiny_config, train_tiny
+from tests.training_support import assert_same_records, begin, resume, tiny_config, train_tiny
 
 from anira.analysis import choose_evaluation, load_evaluation
 from anira.config import UserError
@@ -21,6 +21,12 @@ def test_a_published_run_is_used_as_the_run_itself(tmp_path):
     assert not list(kept.rglob("optimizer*"))
     assert [path.name for path in (kept / "records").iterdir()] == ["final"]
     assert len(list((run / "records").iterdir())) > 1
+
+
+def test_records_of_evaluations_during_training_are_kept_on_request(tmp_path):
+    run = train_tiny(tmp_path / "runs")
+    kept = publish_run(run, tmp_path / "results", keep_periodic=True)
+    assert_same_records(kept / "records", run / "records")
 
 
 def test_a_published_run_cannot_be_trained_on_and_says_why(tmp_path):

@@ -1,0 +1,74 @@
+"""The paper's figure of the Pareto frontier: accuracy against mean depth under other rules and thresholds.
+
+Each run is evaluated again for every rule: mode, median, mean, and a sweep of the cumulative threshold. Beside them
+stands the fixed-depth variant.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from anira.analysis.pareto import frontier, rule_name
+from anira.config import UserError
+from anira.evaluation import EvaluationConfig
+from anira.experiments.files import evaluated, make_files
+from anira.experiments.runs import runs_of
+from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.models.policies import policy_class
+from anira.report.pareto import ParetoRun, pareto_sheet, point_table
+from anira.training import RunFolder
+
+TASKS: Final = ("brevo", "mano")
+VARIANTS: Final = ("anira-e", "anira-o", "fixed")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is evaluated."""
+
+    instances: int
+    """A knob."""
+    thresholds: tuple[float, ...]
+    """Without 0.5, which is the median; at 1 everybody runs to the end."""
+
+
+SIZES: Final = {
+    "smoke": Size(16, (0.25, 1.0)),
+    "cpu": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, 1.0)),
+    "paper": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, 1.0)),
+}
+
+
+def reproduce(setting: Setting) -> Outcome:
+    """Make pareto.json, pareto.csv and pareto.html."""
+    presets = [(task, f"{task}-{variant}-{setting.scale}") for task in TASKS for variant in VARIANTS]
+    used = [(task, run) for task, name in presets for run in runs_of(name, setting)]
+    shown = [_figures(run, task, SIZES[setting.scale], setting) for task, run in used]
+    runs = [run for _, run in used]
+    return make_files(setting, pareto_sheet(shown), runs=runs, figures=shown, tables={"pareto": point_table(shown)})
+
+
+def _figures(run: UsedRun, task: str, size: Size, setting: Setting) -> ParetoRun:
+    """Evaluate a run in all ways that are missing, and compare them."""
+    config = RunFolder(run.folder).read_config()
+    if config.task != task:
+        raise UserError(f"{run.folder} is a run of task {config.task!r}, not of {task}")
+    ways = rules(size) if policy_class(config.model["policy"]["name"]).selects else [("", None)]
+    folders = [
+        evaluated(
+            run,
+            f"pareto-{rule_name(select, threshold).replace(' ', '-')}-n{size.instances}",
+            EvaluationConfig(count=size.instances, select=select or None, threshold=threshold),
+            setting,
+        )
+        for select, threshold in ways
+    ]
+    return ParetoRun(origin=run.origin, figures=frontier(folders))
+
+
+def rules(size: Size) -> list[tuple[str, float | None]]:
+    """Return every way to choose depth: rule and threshold.
+
+    >>> rules(Size(10, (0.1,)))
+    [('mode', None), ('median', None), ('mean', None), ('quantile', 0.1)]
+    """
+    return [("mode", None), ("median", None), ("mean", None), *(("quantile", level) for level in size.thresholds)]
