@@ -18,8 +18,8 @@ from anira.bench.subjects import (
     random_ids,
     stock_model,
 )
-from anira.bench.timing import Line, interleaved, interleaved_medians
 from anira.inference import layer_flops
+from anira.inference.timing import Line, interleaved, interleaved_medians
 from anira.models import DepthCache
 
 CONTEXT = 256

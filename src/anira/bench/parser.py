@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from anira.bench.plain.lano import derive
-from anira.bench.timing import machine
 from anira.config import UserError
+from anira.config.machine import machine
 from anira.tasks.lano import CFG3B, Sampler, string_probabilities, token_features
 
 Sentence = list[int]

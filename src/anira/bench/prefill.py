@@ -17,8 +17,8 @@ from anira.bench.subjects import (
     random_ids,
     stock_model,
 )
-from anira.bench.timing import Line, interleaved_medians
 from anira.inference import forward_cost, layer_flops
+from anira.inference.timing import Line, interleaved_medians
 from anira.models import AniraForCausalLM
 
 ROWS, TIME = 8, 256

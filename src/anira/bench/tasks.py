@@ -14,8 +14,8 @@ from random import Random
 from typing import Any, Final
 
 from anira.bench.clrs import bench_clrs
-from anira.bench.timing import machine
 from anira.config import UserError
+from anira.config.machine import machine
 from anira.tasks import BLOCK, make_task
 
 BARS: Final = {"mano": 10.0, "brevo": 5.0, "depo": 10.0}

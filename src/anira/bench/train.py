@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from anira.bench.subjects import MAX_DEPTH, anira_model, mano_model, random_ids, stock_model
-from anira.bench.timing import interleaved_medians
 from anira.inference import forward_cost
+from anira.inference.timing import interleaved_medians
 from anira.models import AniraForCausalLM, uniform_noise
 from anira.tasks import Rows, make_task
 

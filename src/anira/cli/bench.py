@@ -124,7 +124,7 @@ def _models(measure: Callable[[], list[dict[str, Any]]], repeats: int) -> tuple[
     """Run a benchmark of models with two threads, and lay its rows out for a person."""
     import torch
 
-    from anira.bench.timing import machine
+    from anira.config.machine import machine
     from anira.models.memory import keep_freed_memory
 
     keep_freed_memory()

@@ -14,7 +14,7 @@ from anira.config import UserError, nearest
 from anira.experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from anira.experiments.setting import Outcome
+    from anira.experiments.setting import Outcome, Setting
 
 SUMMARY = (
     "Make a figure or table of the paper: train its runs or use finished ones, evaluate them, and write what they show "
@@ -57,6 +57,8 @@ def run(argv: list[str]) -> None:
     if options.name not in (ALL, *EXPERIMENTS):
         raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
     names = list(EXPERIMENTS) if options.name == ALL else [options.name]
+    if options.scale == "paper":
+        _print_estimate(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
     print(_table(done))
     if any(one.outcome for one in done):
@@ -70,6 +72,18 @@ def _list() -> str:
     width = max(map(len, EXPERIMENTS))
     rows = [f"  {name:{width}}  {listed.summary}" for name, listed in EXPERIMENTS.items()]
     return "\n".join(["experiments (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows])
+
+
+def _print_estimate(names: list[str], options: Options) -> None:
+    """Say what the runs that are still to be trained will take, before the first of them begins."""
+    from anira.experiments.runs import missing_presets
+    from anira.training.estimate import estimate_lines
+    from anira.training.presets import preset
+
+    wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in EXPERIMENTS[name].runs)
+    missing = missing_presets(list(wanted), _setting(options))
+    for line in estimate_lines([preset(name).resolved() for name in missing]) if missing else []:
+        print(line, file=sys.stderr)
 
 
 def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
@@ -89,22 +103,25 @@ def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
 
 
 def _make(name: str, options: Options) -> "Outcome":
-    from anira.cli.train import train_preset
     from anira.experiments import load_experiment
+
+    outcome = load_experiment(name)(_setting(options))
+    print(f"{outcome.text}\n")
+    return outcome
+
+
+def _setting(options: Options) -> "Setting":
+    from anira.cli.train import train_preset
     from anira.experiments.setting import Setting
 
-    out = _out(options)
-    setting = Setting(
+    return Setting(
         scale=options.scale,
-        out=out,
-        runs=options.runs or out / "runs",
+        out=_out(options),
+        runs=options.runs or _out(options) / "runs",
         published=(PUBLISHED,),
         train=train_preset,
         tell=lambda line: print(line, file=sys.stderr, flush=True),
     )
-    outcome = load_experiment(name)(setting)
-    print(f"{outcome.text}\n")
-    return outcome
 
 
 def _out(options: Options) -> Path:

@@ -72,7 +72,7 @@ EXPERIMENTS: Final = {
     "pareto": Listed(
         "anira.experiments.pareto",
         "figure: accuracy against depth for other rules and thresholds of selection",
-        (*_BREVO, *_MANO),
+        (*_BREVO, *_MANO, "mano-fixed"),
     ),
     "cost": Listed(
         "anira.experiments.cost",

@@ -55,12 +55,26 @@ def make_files(
 
 
 def evaluated(run: UsedRun, name: str, wanted: EvaluationConfig, setting: Setting) -> Path:
-    """Return the folder RUN/records/NAME; where it is not complete, evaluate the run's model now."""
-    records = run.folder / "records" / name
+    """Return a folder of records of a run; where it is not complete, evaluate the run's model now."""
+    records = records_folder(run, name, setting)
     if not is_complete(records):
         setting.tell(f"{run.preset}: evaluating {run.folder} into {name}")
         evaluate_run(run.folder, wanted, records)
     return records
+
+
+def records_folder(run: UsedRun, name: str, setting: Setting) -> Path:
+    """Return where records of a run are, or are to be made: RUN/records/NAME.
+
+    A published run stays as it is: what it lacks is made under its name in the folder of runs.
+    """
+    records = run.folder / "records" / name
+    if is_complete(records) or not any(place in run.folder.parents for place in setting.published):
+        return records
+    beside = setting.runs / run.folder.parent.name / run.folder.name
+    beside.mkdir(parents=True, exist_ok=True)
+    write_text(beside / "config.json", (run.folder / "config.json").read_text())
+    return beside / "records" / name
 
 
 def is_complete(records: Path) -> bool:

@@ -14,7 +14,7 @@ from anira.analysis import Claim, Estimate, Evidence, make_claim
 from anira.analysis.lano import LanoFigures, lano_figures
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evaluate_sentences
-from anira.experiments.files import is_complete, make_files
+from anira.experiments.files import is_complete, make_files, records_folder
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.lano import LanoRun, correlation_table, lano_sheet
@@ -65,8 +65,8 @@ def reproduce(setting: Setting) -> Outcome:
 
 def _figures(run: UsedRun, size: Size, setting: Setting) -> LanoRun:
     """Make the records that are missing, and compute a run's figures from them."""
-    strings = run.folder / "records" / f"strings-n{size.strings}"
-    held_out = run.folder / "records" / f"held-out-n{size.held_out}"
+    strings = records_folder(run, f"strings-n{size.strings}", setting)
+    held_out = records_folder(run, f"held-out-n{size.held_out}", setting)
     task = _task(run.folder)
     if not (is_complete(strings) and is_complete(held_out)):
         setting.tell(f"{run.preset}: {size.strings} strings from {run.folder}")

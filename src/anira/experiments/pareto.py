@@ -17,8 +17,7 @@ from anira.models.policies import policy_class
 from anira.report.pareto import ParetoRun, pareto_sheet, point_table
 from anira.training import RunFolder
 
-TASKS: Final = ("brevo", "mano")
-VARIANTS: Final = ("anira-e", "anira-o", "fixed")
+RUNS: Final = ("brevo-anira-e", "brevo-anira-o", "mano-anira-e", "mano-anira-o", "mano-fixed")
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,7 @@ SIZES: Final = {
 
 def reproduce(setting: Setting) -> Outcome:
     """Make pareto.json, pareto.csv and pareto.html."""
-    presets = [(task, f"{task}-{variant}-{setting.scale}") for task in TASKS for variant in VARIANTS]
-    used = [(task, run) for task, name in presets for run in runs_of(name, setting)]
+    used = [(name.split("-")[0], run) for name in RUNS for run in runs_of(f"{name}-{setting.scale}", setting)]
     shown = [_figures(run, task, SIZES[setting.scale], setting) for task, run in used]
     runs = [run for _, run in used]
     return make_files(setting, pareto_sheet(shown), runs=runs, figures=shown, tables={"pareto": point_table(shown)})

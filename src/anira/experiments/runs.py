@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,8 +22,7 @@ def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = Non
     Runs that were started with other options count too. What they differ in is part of what is returned, so that
     whoever shows a result shows it. Only decisive settings must be those of `changes` or else of the preset.
     """
-    wanted = {key: getattr(preset(name), key) for key in DECISIVE} | dict(changes or {})
-    found = _find(name, setting, wanted)
+    found = _find(name, setting, changes or {})
     if found:
         places = " and ".join(dict.fromkeys(str(folder.parent) for folder in found))
         setting.tell(f"{name}: {len(found)} finished run{'s' * (len(found) > 1)} in {places}")
@@ -33,8 +32,14 @@ def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = Non
     return [_used(name, folder, found=False, seconds=time.monotonic() - started)]
 
 
-def _find(name: str, setting: Setting, wanted: Mapping[str, Any]) -> list[Path]:
-    """Return folders of finished runs with the wanted settings; of a run that lies in two places, the first."""
+def missing_presets(names: Sequence[str], setting: Setting) -> list[str]:
+    """Return the presets of which there is no finished run yet."""
+    return [name for name in names if not _find(name, setting, {})]
+
+
+def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]:
+    """Return folders of finished runs with the decisive settings; of a run that lies in two places, the first."""
+    wanted = {key: getattr(preset(name), key) for key in DECISIVE} | dict(changes)
     places = [place / name for place in (*setting.published, setting.runs)]
     folders = {
         folder.name: folder for place in reversed(places) for folder in place.glob("*-s*") if is_finished(folder)

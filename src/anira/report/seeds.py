@@ -25,12 +25,10 @@ def seeds_figure(claims: Sequence[Claim], *, name: str) -> str:
         axes = figure.add_axes((_LABELS, 34 / height, 0.98 - _LABELS, (height - _FRAME) / height))
         axes.axvline(0, color=INK, linewidth=1.0)
         for line, claim in enumerate(claims):
-            shown = [one for one in claim.estimates if one.low is not None and one.high is not None]
-            scale = _largest(shown)
-            for i, one in enumerate(shown):
+            for i, (value, low, high) in enumerate(shown := _scaled(claim.estimates)):
                 at = line + _APART * (i - (len(shown) - 1) / 2)
-                axes.hlines([at], one.low / scale, one.high / scale, color=_LOOK.colour, linewidth=1.6)
-                axes.plot([one.value / scale], [at], "o", color=_LOOK.colour, markersize=5)
+                axes.hlines([at], low, high, color=_LOOK.colour, linewidth=1.6)
+                axes.plot([value], [at], "o", color=_LOOK.colour, markersize=5)
         axes.set_ylim(len(claims) - 0.5, -0.5)
         axes.set_yticks(range(len(claims)), [claim.experiment for claim in claims])
         axes.set_xlim(-1.05, 1.05)
@@ -42,6 +40,12 @@ def seeds_figure(claims: Sequence[Claim], *, name: str) -> str:
     return draw(name, f"Estimates of every seed on either side of zero for {names}.", (_WIDTH, height), paint)
 
 
-def _largest(estimates: Sequence[Estimate]) -> float:
-    ends = [abs(end) for one in estimates for end in (one.low, one.high) if end is not None]
-    return max(ends) or 1.0
+def _scaled(estimates: Sequence[Estimate]) -> list[tuple[float, float, float]]:
+    """Return value and interval of all that have one, as shares of the largest end of an interval."""
+    found = [
+        (one.value, one.low, one.high)
+        for one in estimates
+        if one.value is not None and one.low is not None and one.high is not None
+    ]
+    largest = max(abs(end) for one in found for end in one) or 1.0
+    return [(value / largest, low / largest, high / largest) for value, low, high in found]

@@ -48,6 +48,11 @@ def test_one_depth_has_no_core_to_tell_apart():
     assert found.whole.value == 1
 
 
+def test_a_core_that_takes_no_time_is_undefined():
+    found = savings([1.0] * 6, {1: [1.1] * 6, 2: [1.0] * 6}, (0.5, 0.5))
+    assert (found.core.value, found.core.reason) == (None, "less depth takes no less time here")
+
+
 @pytest.mark.parametrize("count", [1, 5])
 def test_few_repeats_have_a_median_and_no_interval(count):
     found = median_estimate([2.0] * count)

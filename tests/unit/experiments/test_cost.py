@@ -34,7 +34,9 @@ def test_files_from_tiny_runs(tmp_path, one_task):
     full = table.filter(way="forced", depth=3.0)
     assert full["time"].to_list() == full["core_bytes"].to_list() == [1.0] * 4
     own = table.filter(way="own")
-    assert own["core_bytes"].is_between(own["expected"], own["expected_with_exit"] + 1e-9).all(), "d/D, and at most 1/D more"
+    assert own["core_bytes"].is_between(own["expected"], own["expected_with_exit"] + 1e-9).all(), (
+        "d/D, and at most 1/D more"
+    )
     assert (table["milliseconds_a_token"] > 0).all()
     found = json.loads((tmp_path / "cost.json").read_text())
     assert {"cpu", "torch", "threads"} <= found["machine"].keys()

@@ -1,13 +1,9 @@
-"""Measuring: interleaved repeats, medians, straight-line fits, and the facts of the machine."""
+"""Measuring: interleaved repeats, medians, straight-line fits."""
 
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,40 +31,21 @@ class Line:
         return self.intercept + self.slope * x
 
 
-def interleaved(work: Mapping[str, Callable[[], Any]], *, repeats: int) -> dict[str, list[float]]:
+def interleaved(
+    work: Mapping[str, Callable[[], Any]], *, repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, list[float]]:
     """Return the seconds of each repeat of each piece of work; they take turns: a busy moment slows all alike."""
     for once in work.values():
         once()  # the first call pays for what is loaded and allocated once
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(repeats):
         for name, once in work.items():
-            start = time.perf_counter()
+            start = clock()
             once()
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(clock() - start)
     return seconds
 
 
 def interleaved_medians(work: Mapping[str, Callable[[], Any]], *, repeats: int) -> dict[str, float]:
     """Return the median seconds of each piece of work, measured in turns."""
     return {name: statistics.median(values) for name, values in interleaved(work, repeats=repeats).items()}
-
-
-def machine() -> dict[str, Any]:
-    """Return what a figure of speed depends on, and when it was measured."""
-    return {
-        "cpu": _cpu_model(),
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()

@@ -1,0 +1,140 @@
+"""What a run will cost, before it is started: parameters, FLOPs, memory and hours, from the cost model alone.
+
+    print("\\n".join(estimate_lines([preset("mano-anira-e-paper")])))
+
+Nothing is allocated: the model is built without storage, and the task is asked for one step's rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from anira.inference import Cost, forward_cost
+from anira.models import AniraConfig, AniraForCausalLM
+from anira.training.config import TrainConfig
+
+SUSTAINED: Final[Mapping[str, float]] = {"two CPU cores": 9e10, "an A100": 0.3 * 312e12}
+"""FLOP/s that a training step is taken to sustain: measured at the paper's MANO shape in float32 (docs/results.md), and
+30 % of what the maker states for bfloat16, an assumption."""
+BACKWARD: Final = 2
+"""FLOPs of a backward pass, in forward passes: a linear map is multiplied once for its input, once for its weights."""
+_FLOAT = 4  # bytes; weights, gradients and both moments of AdamW stay in float32 whatever the precision
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEstimate:
+    """What one training run takes."""
+
+    preset: str
+    parameters: int
+    decider_parameters: int
+    tokens: int
+    """Of all steps, padding included."""
+    flops: float
+    """Of all steps, forward and backward. The training graph runs every token to the largest depth."""
+    state_bytes: int
+    """Weights, gradients and the two moments of AdamW."""
+    activation_bytes: int
+    """What one part of a step keeps for its backward pass, roughly and in float32."""
+
+    def hours(self, flops_per_second: float) -> float:
+        """Return the hours of training at a sustained speed."""
+        return self.flops / flops_per_second / 3600
+
+
+def estimate(config: TrainConfig) -> RunEstimate:
+    """Return what a run takes; rows are as long as those of its first step."""
+    task = config.make_task()
+    shape = config.make_model_config(task)
+    rows = task.rows(seed=config.seed, stream="train", start=0, count=config.batch_size)
+    widths = _widths(rows.lengths, config.accumulation)
+    share = config.batch_size // config.accumulation
+    parts = [full_cost(shape, share, width) for width in widths]
+    total, decider = count_parameters(shape)
+    return RunEstimate(
+        preset=config.preset,
+        parameters=total,
+        decider_parameters=decider,
+        tokens=config.steps * share * sum(widths),
+        flops=float(config.steps * (1 + BACKWARD) * sum(part.flops for part in parts)),
+        state_bytes=4 * _FLOAT * total,
+        activation_bytes=max(activation_bytes(shape, part) for part in parts),
+    )
+
+
+def estimate_lines(configs: Sequence[TrainConfig]) -> list[str]:
+    """Return a line for each run, one for all of them, and what the figures leave out."""
+    found = [estimate(config) for config in configs]
+    lines = [_line(one) for one in found]
+    if len(found) > 1:
+        flops = sum(one.flops for one in found)
+        lines.append(f"together: {flops:.1e} FLOPs; {_hours(flops)}")
+    return [
+        *lines,
+        "counted: forward and backward passes of training at full depth, padding included; not counted: evaluations, "
+        "making rows, and in memory temporary buffers, the allocator's reserve and what the device itself needs",
+        f"hours: at an assumed {', '.join(f'{speed:.1e} FLOP/s on {name}' for name, speed in SUSTAINED.items())}",
+    ]
+
+
+def count_parameters(config: AniraConfig) -> tuple[int, int]:
+    """Return the number of a model's parameters, and of those with which its policy decides.
+
+    >>> count_parameters(AniraConfig(vocab_size=64, hidden_size=512, intermediate_size=2048, max_depth=6))
+    (13713926, 1061894)
+    """
+    model = _without_storage(config)
+    total, decider = (sum(p.numel() for p in part.parameters()) for part in (model, model.policy))
+    return total, decider
+
+
+def full_cost(config: AniraConfig, rows: int, width: int) -> Cost:
+    """Return the cost of one forward pass of the training graph: every token at full depth."""
+    executed = torch.full((1, width), config.max_depth)
+    one = forward_cost(config, _without_storage(config).policy, executed)
+    return Cost(*(rows * getattr(one, name) for name in Cost.__dataclass_fields__))
+
+
+def activation_bytes(config: AniraConfig, cost: Cost) -> int:
+    """Return roughly what a forward pass keeps for the backward pass, in float32.
+
+    For each token and layer: about eleven vectors of hidden_size (residuals, norms, queries, keys, values, attention)
+    and four of intermediate_size (gate, its activation, up, their product); for each decision two and two; and the
+    logits twice. Tests hold it against what the graph really keeps.
+    """
+    layers = config.num_prelude_layers + config.num_coda_layers + config.num_core_layers * config.max_depth
+    layer = 11 * config.hidden_size + 4 * config.intermediate_size
+    decision = 2 * config.hidden_size + 2 * config.intermediate_size
+    return _FLOAT * (cost.tokens * (layers * layer + 2 * config.vocab_size) + cost.decisions * decision)
+
+
+def _without_storage(config: AniraConfig) -> AniraForCausalLM:
+    with torch.device("meta"):
+        model: AniraForCausalLM = AniraForCausalLM(config)
+    return model
+
+
+def _widths(lengths: NDArray[Any], parts: int) -> list[int]:
+    """Return the longest row of each part of a step: rows are sorted by length and cut into equal parts.
+
+    >>> _widths(np.array([5, 3, 9, 4]), 2)
+    [4, 9]
+    """
+    return [int(part.max()) for part in np.split(np.sort(lengths), parts)]
+
+
+def _line(one: RunEstimate) -> str:
+    decider = f" ({one.decider_parameters / 1e6:.2f}M of them decide)" if one.decider_parameters else ""
+    return (
+        f"{one.preset}: {one.parameters / 1e6:.1f}M parameters{decider}, {one.tokens / 1e9:.2g}G tokens, "
+        f"{one.flops:.1e} FLOPs, {(one.state_bytes + one.activation_bytes) / 1e9:.1f} GB of memory; {_hours(one.flops)}"
+    )
+
+
+def _hours(flops: float) -> str:
+    hours = {name: flops / speed / 3600 for name, speed in SUSTAINED.items()}
+    return ", ".join(f"{value:,.{0 if value >= 100 else 1}f} h on {name}" for name, value in hours.items())

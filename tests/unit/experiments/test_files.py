@@ -1,0 +1,49 @@
+"""Where records of runs are made: in the run, or beside it where the run is published."""
+
+import shutil
+
+import pytest
+from tests.training_support import train_tiny
+
+from anira.analysis import load_evaluation, summarize
+from anira.evaluation import EvaluationConfig
+from anira.experiments.files import evaluated
+from anira.experiments.runs import runs_of
+from anira.experiments.setting import Setting
+
+PRESET = "mano-anira-o-smoke"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return train_tiny(tmp_path_factory.mktemp("runs"), PRESET)
+
+
+def setting(root, *published):
+    return Setting(scale="smoke", out=root, runs=root / "runs", published=published, train=lambda *_: pytest.fail())
+
+
+def files(folder):
+    return {path.relative_to(folder) for path in folder.rglob("*")}
+
+
+def test_records_of_an_own_run_lie_in_it(trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "runs" / PRESET / trained.name)
+    (run,) = runs_of(PRESET, setting(tmp_path))
+    records = evaluated(run, "more", EvaluationConfig(knobs=(1,), count=12), setting(tmp_path))
+    assert records == run.folder / "records" / "more"
+    assert summarize(load_evaluation(records)).instances == 12
+
+
+def test_a_published_run_stays_as_it_is(trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "results" / PRESET / trained.name)
+    where = setting(tmp_path, tmp_path / "results")
+    before = files(tmp_path / "results")
+    (run,) = runs_of(PRESET, where)
+    wanted = EvaluationConfig(knobs=(1,), count=12)
+    records = evaluated(run, "more", wanted, where)
+    assert files(tmp_path / "results") == before
+    assert records == tmp_path / "runs" / PRESET / trained.name / "records" / "more"
+    assert summarize(load_evaluation(records)).labels.config["preset"] == PRESET
+    assert [one.folder for one in runs_of(PRESET, where)] == [run.folder], "records alone are no run"
+    assert evaluated(run, "final", wanted, where) == run.folder / "records" / "final", "what is there is used"
