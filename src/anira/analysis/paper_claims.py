@@ -20,7 +20,8 @@ PAPER_CLAIMS: Final = {
         "Depth follows the complexity of the task.",
         "Supported where depth rises with the knob: the interval of the least-squares slope over instances lies above "
         "zero in every seed. On LANO, the rank correlation of expected depth with the parser's multiplications among "
-        f"positions that read the same token. {_ABOVE}",
+        "positions that read the same token; a run that writes more other strings than sentences cannot speak. "
+        f"{_ABOVE}",
     ),
     "no-generalisation": PaperClaim(
         "Adaptive depth does not bring algorithmic generalisation: accuracy drops at sizes that training has not "

@@ -47,11 +47,12 @@ def _judged(key: str, made: dict[str, dict[str, Any]]) -> JudgedClaim:
         name: [from_dict(Claim, one) for one in one_made["claims"].get(key, [])] for name, one_made in made.items()
     }
     speaking = [name for name, claims in found.items() if claims]
-    shrunk = dict.fromkeys(line for name in speaking for run in made[name]["runs"] for line in run["shrunk"])
+    shrunk: dict[str, list[str]] = {}
+    for run in [run for name in speaking for run in made[name]["runs"]]:
+        own = shrunk.setdefault(run["preset"].split("-")[0], [])
+        own += [line for line in run["shrunk"] if line not in own]
     return JudgedClaim(
-        key=key,
-        settings=tuple((name, claim) for name in speaking for claim in found[name]),
-        shrunk=tuple(shrunk),
+        key=key, settings=tuple((name, claim) for name in speaking for claim in found[name]), shrunk=shrunk
     )
 
 

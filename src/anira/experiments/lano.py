@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from anira.analysis import Claim, Estimate, Evidence, make_claim
+from anira.analysis import Claim, Evidence, make_claim
 from anira.analysis.lano import LanoFigures, lano_figures
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evaluate_sentences
@@ -32,6 +32,8 @@ PAPER: Final = {
 }
 """Proxy -> variant -> the paper's Spearman correlation with expected depth."""
 CLAIM: Final = "expected depth rises with the parser's multiplications, given the last token (Spearman)"
+SENTENCES: Final = 0.5
+"""A run of which no larger share of the strings are sentences has not learned the language."""
 MARGIN: Final = 16
 """Tokens beyond the longest sentence of the language after which a string is cut."""
 
@@ -106,10 +108,13 @@ def _claims(used: Sequence[UsedRun], shown: Sequence[LanoRun]) -> list[Claim]:
     for run, one in zip(used, shown, strict=True):
         groups.setdefault((one.figures.variant, run.differs), []).append(one.figures)
     return [
-        make_claim(CLAIM, f"lano {variant}", [(one.run_id, Evidence(one.seed, _judged(one))) for one in group])
+        make_claim(CLAIM, f"lano {variant}", [(one.run_id, _evidence(one)) for one in group])
         for (variant, _), group in groups.items()
     ]
 
 
-def _judged(figures: LanoFigures) -> Estimate:
-    return figures.row("possible", "predicts", "ops_mul").given_input
+def _evidence(figures: LanoFigures) -> Evidence:
+    """Return what a run says; one that has not learned the language says nothing."""
+    written = figures.grammatical.value or 0.0
+    why = "" if written > SENTENCES else f"only {written:.0%} of its strings are sentences of the language"
+    return Evidence(figures.seed, figures.row("possible", "predicts", "ops_mul").given_input, why)

@@ -1,6 +1,6 @@
 """The page of claims: each claim of the paper in one line, with the verdict and what it rests on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -21,8 +21,8 @@ class JudgedClaim:
     key: str
     settings: tuple[tuple[str, Claim], ...]
     """The experiment, and its claim about one task and variant over all seeds."""
-    shrunk: tuple[str, ...]
-    """Settings of the runs that are not the paper's, with the paper's in brackets."""
+    shrunk: Mapping[str, Sequence[str]]
+    """By task: settings of the runs that are not the paper's, with the paper's in brackets."""
 
     @property
     def paper(self) -> PaperClaim:
@@ -74,8 +74,8 @@ def _in_a_line(one: JudgedClaim) -> dict[str, str]:
     seeds = [len(set(claim.seeds)) for _, claim in one.settings]
     pages = dict.fromkeys(name for name, _ in one.settings)
     return {
-        "claim": one.paper.sentence,
         "verdict": one.verdict.word,
+        "claim": one.paper.sentence,
         "settings": one.verdict.reason,
         "seeds": _span(seeds),
         "from": Markup(", ").join(Markup('<a href="{0}.html">{0}</a>').format(name) for name in pages) or "-",
@@ -90,13 +90,15 @@ def _span(counts: Sequence[int]) -> str:
 def _section(one: JudgedClaim) -> Section:
     rows = [_setting(name, claim) for name, claim in one.settings]
     drawn = [claim for _, claim in one.settings if any(estimate.low is not None for estimate in claim.estimates)]
-    shrunk = f"Not as in the paper, whose settings are in brackets: {'; '.join(one.shrunk)}." if one.shrunk else ""
+    shrunk = [{"task": task, "here, and in brackets in the paper": ", ".join(own)} for task, own in one.shrunk.items()]
     return Section(
         title=one.paper.sentence,
         text=[f"{one.verdict.word.capitalize()}: {one.verdict.reason}.", f"Rule: {one.paper.rule}"],
         panels=[seeds_figure(drawn, name=one.key)] if drawn else [],
-        tables=[Table(one.paper.sentence, rows, folded=len(rows) > 12)],
-        below=shrunk,
+        tables=[
+            Table("What every seed says", rows, folded=len(rows) > 12),
+            Table("What was shrunk", shrunk, folded=True),
+        ],
     )
 
 
