@@ -20,11 +20,12 @@ def draw_segments(rng: np.random.Generator, count: int, n: int) -> Instances:
 
 
 def _draw_segments(rng: np.random.Generator) -> tuple[list[float], list[float]]:
+    """Draw again until the coin is met by the points as they are drawn; cut, one pair in some thousand differs."""
     meet = int(rng.random() > 0.5)
     while True:
-        x, y = cut(rng.random(_POINTS)).tolist(), cut(rng.random(_POINTS)).tolist()
-        if segments_intersect(x, y) == (meet,):
-            return x, y
+        x, y = rng.random(_POINTS), rng.random(_POINTS)
+        if segments_intersect(x.tolist(), y.tolist()) == (meet,):
+            return cut(x).tolist(), cut(y).tolist()
 
 
 def segments_intersect(x: list[float], y: list[float]) -> tuple[int]:
