@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_c
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
 from anira.training.run import Interrupts, MetricsFile, keep_last, process
+from anira.training.sharding import follow, leading, shard, sharding_wanted
 from anira.training.trackers import Tracker
 
 Report = Callable[[dict[str, Any]], None]
@@ -78,19 +80,28 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     task = config.make_task()
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
-        model = AniraForCausalLM(config.make_model_config(task)).to(accelerator.device)
+        model = AniraForCausalLM(config.make_model_config(task))
     if config.precision == "float64":
         model = model.double()
     model.train()
+    wrapped = _spread(model, accelerator)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay, fused=True
     )
-    wrapped = accelerator.prepare_model(model)
     call = torch.compile(wrapped) if config.compile else wrapped
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
     metrics = MetricsFile(folder / "metrics.jsonl", trackers)
     return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report)
+
+
+def _spread(model: AniraForCausalLM, accelerator: Accelerator) -> torch.nn.Module:
+    """Bring a model to the devices: a copy to each (DDP), or parts (FSDP). Return what to call in training."""
+    if sharding_wanted():
+        shard(model, accelerator)
+        return model
+    wrapped: torch.nn.Module = accelerator.prepare_model(model.to(accelerator.device))
+    return wrapped
 
 
 def make_accelerator(config: TrainConfig) -> Accelerator:
@@ -213,26 +224,33 @@ def _sums(batch: Batch, output: AniraOutput) -> Tensor:
 
 
 def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
-    if not run.accelerator.is_main_process:
-        return
-    task = run.batches.task
+    """Evaluate on the main process; the others help where the model is sharded, and else go on to wait for it."""
+    sharded = sharding_wanted()
+    if run.accelerator.is_main_process:
+        with leading(run.model) if sharded else nullcontext():
+            figures = _write_records(run, step, name, count)
+        for figure in figures:
+            _publish(run, {"kind": "eval", "step": step, **figure})
+    elif sharded:
+        follow(run.model)
+
+
+def _write_records(run: _Run, step: int, name: str, count: int) -> list[dict[str, Any]]:
     run_id = f"{run.config.preset}/{config_hash(run.config)}-s{run.config.seed}"
-    figures = evaluate(
+    return evaluate(
         run.model,
-        task,
+        run.batches.task,
         EvaluationConfig(count=count),
         Subject(run_id=run_id, step=step, variant=run.config.variant, seed=run.config.seed),
         run.folder / "records" / name,
     )
-    for figure in figures:
-        _publish(run, {"kind": "eval", "step": step, **figure})
 
 
 def _save(run: _Run, step: int) -> None:
     run.accelerator.wait_for_everyone()
-    if not run.accelerator.is_main_process:
-        return
-    loop = {"step": step, "config_hash": config_hash(run.config), "metrics_bytes": run.metrics.flush()}
+    main = run.accelerator.is_main_process
+    loop = {"step": step, "config_hash": config_hash(run.config), "metrics_bytes": run.metrics.flush() if main else 0}
     folder = run.folder / "checkpoints" / f"step-{step}"
-    save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop)
-    keep_last(run.folder / "checkpoints", 2)
+    save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop, write=main)
+    if main:
+        keep_last(run.folder / "checkpoints", 2)
