@@ -28,9 +28,9 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 COUNT = """
 import sys
 import anira.training.loop as loop
-def shard(model, accelerator, shard=loop.shard):
-    shard(model, accelerator)
-    print("holds", sum(p.to_local().numel() for p in model.parameters()), file=sys.stderr)
+def shard(*words, shard=loop.shard, **options):
+    shard(*words, **options)
+    print("holds", sum(p.to_local().numel() for p in words[0].parameters()), file=sys.stderr)
 loop.shard = shard
 """
 

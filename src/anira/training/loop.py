@@ -20,7 +20,7 @@ from anira.tasks import IGNORE
 from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
-from anira.training.run import Interrupts, MetricsFile, keep_last, process
+from anira.training.run import Interrupts, MetricsFile, keep_last
 from anira.training.sharding import follow, leading, shard, sharding_wanted
 from anira.training.trackers import Tracker
 
@@ -76,7 +76,7 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    accelerator = make_accelerator(config)
+    accelerator = Accelerator(mixed_precision="no")  # precision is ours: accelerate can have only one in a process
     task = config.make_task()
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
@@ -84,7 +84,7 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     if config.precision == "float64":
         model = model.double()
     model.train()
-    wrapped = _spread(model, accelerator)
+    wrapped = _spread(model, accelerator, config)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay, fused=True
     )
@@ -95,21 +95,17 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report)
 
 
-def _spread(model: AniraForCausalLM, accelerator: Accelerator) -> torch.nn.Module:
+def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConfig) -> torch.nn.Module:
     """Bring a model to the devices: a copy to each (DDP), or parts (FSDP). Return what to call in training."""
+    kind = accelerator.device.type
+    half = config.precision != "float64" and choose_dtype(config.precision, accelerator.device) == torch.bfloat16
+    if half:
+        model.forward = torch.autocast(kind, torch.bfloat16)(model.forward)  # type: ignore[method-assign]
     if sharding_wanted():
-        shard(model, accelerator)
+        shard(model, accelerator, half=half)
         return model
     wrapped: torch.nn.Module = accelerator.prepare_model(model.to(accelerator.device))
     return wrapped
-
-
-def make_accelerator(config: TrainConfig) -> Accelerator:
-    """Return what knows devices and processes; mixed precision only where bfloat16 is asked for and really works."""
-    if config.precision == "float64":
-        return Accelerator(mixed_precision="no")
-    half = choose_dtype(config.precision, process().device) == torch.bfloat16
-    return Accelerator(mixed_precision="bf16" if half else "no")
 
 
 def _resume(run: _Run) -> int:

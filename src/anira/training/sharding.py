@@ -32,14 +32,16 @@ def sharding_wanted() -> bool:
     return parse_flag_from_env("ACCELERATE_USE_FSDP") and torch.distributed.is_initialized()
 
 
-def shard(model: AniraForCausalLM, accelerator: Accelerator) -> None:
-    """Spread a model over the processes, in place; each unit goes to the device on its own, so the whole never does."""
+def shard(model: AniraForCausalLM, accelerator: Accelerator, *, half: bool) -> None:
+    """Spread a model over the processes, in place; each unit goes to the device on its own, so the whole never does.
+
+    `half`: the model computes under autocast to bfloat16. Layers are then gathered in it; the rest is not, and no
+    input is cast, because deciders, noise and counts need float32.
+    """
     plugin = _settings()
     if plugin.activation_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
-    half = accelerator.mixed_precision == "bf16"
     mesh = init_device_mesh(accelerator.device.type, (accelerator.num_processes,))
-    # Layers are gathered in bfloat16. Not so the rest, and no input is cast: deciders, noise and counts need float32.
     precision = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if half else None,
         reduce_dtype=torch.float32 if half else None,
@@ -50,8 +52,6 @@ def shard(model: AniraForCausalLM, accelerator: Accelerator) -> None:
     fully_shard(model, mesh=mesh, mp_policy=MixedPrecisionPolicy(cast_forward_inputs=False))
     # Outputs of the model are views of each other's memory, which is harmless: nobody changes them in place.
     warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view tensor")
-    if half:
-        model.forward = torch.autocast(accelerator.device.type, torch.bfloat16)(model.forward)  # type: ignore[method-assign]
 
 
 def _settings() -> FullyShardedDataParallelPlugin:

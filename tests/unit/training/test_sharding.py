@@ -11,12 +11,9 @@ from torch.distributed.tensor import DTensor
 
 from anira.config import UserError
 from anira.models import AniraForCausalLM, uniform_noise
-from anira.models.precision import cpu_runs_bfloat16
+from anira.models.precision import cpu_runs_bfloat16  # noqa: F401 (in a condition: the answer costs a child process)
 from anira.training.checkpoint import load_checkpoint, save_checkpoint
 from anira.training.sharding import follow, gathered, leading, shard, sharding_wanted, spread_like
-
-HALF = pytest.param("bf16", marks=pytest.mark.skipif("not cpu_runs_bfloat16()", reason="no bfloat16 here"))
-assert cpu_runs_bfloat16  # the condition above is evaluated late: the answer costs a child process
 
 
 @pytest.fixture(autouse=True)
@@ -29,13 +26,13 @@ def group(monkeypatch):
     dist.destroy_process_group()
 
 
-def pair(name="mano-anira-o-smoke", mixed_precision="no", **options):
+def pair(name="mano-anira-o-smoke", half=False, **options):
     """Return a model twice: as it is, and sharded."""
     torch.manual_seed(0)
     config = tiny_config(name, model=options)
     model = AniraForCausalLM(config.make_model_config(config.make_task()))
     sharded = copy.deepcopy(model)
-    shard(sharded, SimpleNamespace(device=torch.device("cpu"), num_processes=1, mixed_precision=mixed_precision))
+    shard(sharded, SimpleNamespace(device=torch.device("cpu"), num_processes=1), half=half)
     return model, sharded
 
 
@@ -81,10 +78,10 @@ def test_activation_checkpointing_changes_nothing(monkeypatch, checkpointing):
     torch.testing.assert_close(sharded.get_parameter(name).grad.full_tensor(), model.get_parameter(name).grad)
 
 
-@pytest.mark.parametrize("mixed_precision", [HALF])
-def test_only_layers_are_gathered_in_bfloat16(mixed_precision):
+@pytest.mark.skipif("not cpu_runs_bfloat16()", reason="this CPU cannot compute in bfloat16")
+def test_only_layers_are_gathered_in_bfloat16():
     """Counts and noise keep their digits (301 is 302 in bfloat16), and so do the decider's weights."""
-    model, sharded = pair(mixed_precision=mixed_precision)
+    model, sharded = pair(half=True)
     types = {}
 
     def note(layer, args):
@@ -92,8 +89,7 @@ def test_only_layers_are_gathered_in_bfloat16(mixed_precision):
 
     sharded.model.core[0].mlp.up_proj.register_forward_pre_hook(note)
     with torch.autocast("cpu", torch.bfloat16):
-        expected = loss(model)
-    value = loss(sharded)
+        expected, value = loss(model), loss(sharded)
     assert types == {"layer": torch.bfloat16, "decider": torch.float32}
     assert value.dtype == torch.float32
     torch.testing.assert_close(value, expected, rtol=2e-3, atol=0)
