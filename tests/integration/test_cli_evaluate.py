@@ -9,6 +9,7 @@ import pytest
 from tests.training_support import assert_same_records, begin, tiny_config, train_tiny
 
 from anira.training.checkpoint import latest_checkpoint
+from anira.training.presets import preset
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +152,15 @@ def test_a_mistake_is_one_line_and_leaves_no_records(anira, copy, tmp_path, word
     assert err.count("\n") == 1, err
     assert expected in err
     assert not (copy / "records").exists()
+
+
+def test_several_answers_a_row_cannot_be_written_freely(anira, tmp_path):
+    name = "depo-fixed-smoke"
+    run = train_tiny(tmp_path, name, task_config={**preset(name).task_config, "eval_queries": 2}, steps=2)
+    status, out, err = anira("evaluate", run, "-n", "2", "--generate", "--name", "free")
+    assert (status, out) == (2, "")
+    assert err == "anira: --generate needs one answer a row: task 'depo' has several here\n"
+    assert not (run / "records" / "free").exists()
 
 
 def test_a_damaged_checkpoint_is_refused_by_name(anira, copy):

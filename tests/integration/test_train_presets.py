@@ -91,3 +91,5 @@ def test_bfloat16_where_the_machine_can(tmp_path):
     rough = metrics(path, "train")[0]
     assert rough["ce"] != exact["ce"]
     assert rough["ce"] == pytest.approx(exact["ce"], rel=0.1)
+    # A process that has trained in one precision can train in another.
+    assert metrics(train_tiny(tmp_path, "mano-anira-o-smoke", precision="bfloat16"), "train")[0] == rough

@@ -23,14 +23,16 @@ def free_port():
         return server.getsockname()[1]
 
 
-def processes(folder, path, number=2):
+def processes(folder, path, number=2, *, environment=(), first=""):
     """Start the processes of a run with the environment that `accelerate launch` gives them."""
     common = {"ACCELERATE_USE_CPU": "true", "WORLD_SIZE": str(number), "MASTER_PORT": str(free_port())}
+    common |= {"MASTER_ADDR": "127.0.0.1", **dict(environment)}
     return [
         Child(
             folder / str(rank),
             *("train", "--resume", path),
-            environment={**common, "MASTER_ADDR": "127.0.0.1", "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            first=first,
+            environment={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
         )
         for rank in range(number)
     ]

@@ -10,7 +10,7 @@ import torch
 
 from anira.config import UserError, nearest
 from anira.evaluation.overlap import Overlap
-from anira.evaluation.predict import Prediction, Settings, generate_rows, predict
+from anira.evaluation.predict import Prediction, Settings, check_one_answer, generate_rows, predict
 from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.models import AniraForCausalLM
@@ -76,6 +76,10 @@ def evaluate(
     cells = evaluated_cells(task, config.knobs)
     records = RecordFolder(folder)
     labels = make_labels(model, config, subject)
+    if config.decode == "generated":
+        # Before anything is written; rows of a task are alike, so one tells.
+        part, knob = cells[0]
+        check_one_answer(part, part.rows(seed=EVAL_SEED, stream="eval", start=0, count=1, knob=knob))
     records.open(_asked(config, cells, subject, labels))
     training = model.training
     model.eval()

@@ -104,9 +104,8 @@ def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Set
     off from there.
     """
     own = rows.input_ids.astype(np.int64).copy()
+    check_one_answer(task, rows)
     positions = [rows.answer_positions(i) for i in range(len(rows))]
-    if any(where != list(range(where[0], where[0] + len(where))) for where in positions):
-        raise UserError(f"--generate needs one answer a row: task {task.name!r} has several here")
     starts = np.array([where[0] for where in positions])
     counts = np.array([len(where) for where in positions])
     for start in np.unique(starts):
@@ -120,6 +119,13 @@ def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Set
     answered = Rows(own.astype(rows.input_ids.dtype), labels.astype(rows.labels.dtype), rows.lengths, rows.knob)
     prediction = predict(model, answered, settings)
     return answered, prediction
+
+
+def check_one_answer(task: Task, rows: Rows) -> None:
+    """Refuse rows with several answers: the model would have to be asked in between."""
+    for where in (rows.answer_positions(i) for i in range(len(rows))):
+        if where != list(range(where[0], where[0] + len(where))):
+            raise UserError(f"--generate needs one answer a row: task {task.name!r} has several here")
 
 
 def _greedy(model: AniraForCausalLM, prompt: Tensor, count: int, settings: Settings) -> Array:

@@ -24,7 +24,8 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
         """Return x divided by its root mean square, times the weight."""
-        return nn.functional.rms_norm(x, self.weight.shape, self.weight, self.eps)
+        weight = self.weight.to(x.dtype)  # of a sharded model in mixed precision it comes in bfloat16, x in float32
+        return nn.functional.rms_norm(x, weight.shape, weight, self.eps)
 
 
 class Backbone(nn.Module):

@@ -22,23 +22,37 @@ from transformers.utils import logging
 from anira.config import UserError
 from anira.models import AniraForCausalLM
 from anira.tasks import Vocab
+from anira.training.sharding import gathered, spread_like
 from anira.training.tokenizer import save_tokenizer
 
 MANIFEST = "manifest.json"
 
 
 def save_checkpoint(
-    folder: Path, model: AniraForCausalLM, optimizer: torch.optim.Optimizer, vocab: Vocab, loop: dict[str, Any]
+    folder: Path,
+    model: AniraForCausalLM,
+    optimizer: torch.optim.Optimizer,
+    vocab: Vocab,
+    loop: dict[str, Any],
+    *,
+    write: bool = True,
 ) -> None:
-    """Write `folder`; whatever was there under this name is replaced at the end only."""
+    """Write `folder`; whatever was there under this name is replaced at the end only.
+
+    All processes of a run take part, because each may have no more than a part of the model; one of them writes.
+    """
+    weights = gathered(model.state_dict(keep_vars=True), keep=write)
+    moments = gathered(_optimizer_tensors(model, optimizer), keep=write)
+    if not write:
+        return
     partial = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)
         with without_bars():
-            model.save_pretrained(partial)
+            model.save_pretrained(partial, state_dict=weights)
         save_tokenizer(partial, vocab)
-        save_file(_optimizer_tensors(model, optimizer), partial / "optimizer.safetensors")
+        save_file(moments, partial / "optimizer.safetensors")
         (partial / "loop.json").write_text(json.dumps(loop, indent=2) + "\n")
         write_manifest(partial)
         shutil.rmtree(folder, ignore_errors=True)
@@ -64,7 +78,11 @@ def load_checkpoint(
         )
     if not (folder / "optimizer.safetensors").exists():
         raise UserError(f"{folder} was kept without its optimizer: its model can be used, not trained on")
-    weights = load_file(folder / "model.safetensors")
+    own = model.state_dict()
+    weights = {
+        name: spread_like(value, own.get(name, value))
+        for name, value in load_file(folder / "model.safetensors").items()
+    }
     missing, unexpected = model.load_state_dict(weights, strict=False)
     tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
     if set(missing) - tied or unexpected:
@@ -121,7 +139,7 @@ def _optimizer_tensors(model: AniraForCausalLM, optimizer: torch.optim.Optimizer
     """Return the optimizer's state with the parameters' names: numbers would change their meaning with the model."""
     names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     return {
-        f"{names[parameter]}/{key}": value.detach().contiguous().clone()
+        f"{names[parameter]}/{key}": value
         for parameter, state in optimizer.state.items()
         for key, value in state.items()
     }
@@ -131,7 +149,7 @@ def _fill_optimizer(model: AniraForCausalLM, optimizer: torch.optim.Optimizer, t
     parameters = dict(model.named_parameters())
     for full, value in tensors.items():
         name, _, key = full.rpartition("/")
-        optimizer.state[parameters[name]][key] = value.to(parameters[name].device)
+        optimizer.state[parameters[name]][key] = spread_like(value, parameters[name])
 
 
 def write_manifest(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_c
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
 from anira.training.evaluating import subject_of
-from anira.training.run import Interrupts, MetricsFile, keep_last, process
+from anira.training.run import Interrupts, MetricsFile, keep_last
+from anira.training.sharding import follow, leading, shard, sharding_wanted
 from anira.training.trackers import Tracker
 
 Report = Callable[[dict[str, Any]], None]
@@ -75,18 +77,18 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    accelerator = make_accelerator(config)
+    accelerator = Accelerator(mixed_precision="no")  # precision is ours: accelerate can have only one in a process
     task = config.make_task()
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
-        model = AniraForCausalLM(config.make_model_config(task)).to(accelerator.device)
+        model = AniraForCausalLM(config.make_model_config(task))
     if config.precision == "float64":
         model = model.double()
     model.train()
+    wrapped = _spread(model, accelerator, config)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay, fused=True
     )
-    wrapped = accelerator.prepare_model(model)
     call = torch.compile(wrapped) if config.compile else wrapped
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
@@ -94,12 +96,17 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report)
 
 
-def make_accelerator(config: TrainConfig) -> Accelerator:
-    """Return what knows devices and processes; mixed precision only where bfloat16 is asked for and really works."""
-    if config.precision == "float64":
-        return Accelerator(mixed_precision="no")
-    half = choose_dtype(config.precision, process().device) == torch.bfloat16
-    return Accelerator(mixed_precision="bf16" if half else "no")
+def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConfig) -> torch.nn.Module:
+    """Bring a model to the devices: a copy to each (DDP), or parts (FSDP). Return what to call in training."""
+    kind = accelerator.device.type
+    half = config.precision != "float64" and choose_dtype(config.precision, accelerator.device) == torch.bfloat16
+    if half:
+        model.forward = torch.autocast(kind, torch.bfloat16)(model.forward)  # type: ignore[method-assign]
+    if sharding_wanted():
+        shard(model, accelerator, half=half)
+        return model
+    wrapped: torch.nn.Module = accelerator.prepare_model(model.to(accelerator.device))
+    return wrapped
 
 
 def _resume(run: _Run) -> int:
@@ -214,25 +221,32 @@ def _sums(batch: Batch, output: AniraOutput) -> Tensor:
 
 
 def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
-    if not run.accelerator.is_main_process:
-        return
-    task = run.batches.task
-    figures = evaluate(
+    """Evaluate on the main process; the others help where the model is sharded, and else go on to wait for it."""
+    sharded = sharding_wanted()
+    if run.accelerator.is_main_process:
+        with leading(run.model) if sharded else nullcontext():
+            figures = _write_records(run, step, name, count)
+        for figure in figures:
+            _publish(run, {"kind": "eval", "step": step, **figure})
+    elif sharded:
+        follow(run.model)
+
+
+def _write_records(run: _Run, step: int, name: str, count: int) -> list[dict[str, Any]]:
+    return evaluate(
         run.model,
-        task,
+        run.batches.task,
         EvaluationConfig(count=count),
         subject_of(run.config, step),
         run.folder / "records" / name,
     )
-    for figure in figures:
-        _publish(run, {"kind": "eval", "step": step, **figure})
 
 
 def _save(run: _Run, step: int) -> None:
     run.accelerator.wait_for_everyone()
-    if not run.accelerator.is_main_process:
-        return
-    loop = {"step": step, "config_hash": config_hash(run.config), "metrics_bytes": run.metrics.flush()}
+    main = run.accelerator.is_main_process
+    loop = {"step": step, "config_hash": config_hash(run.config), "metrics_bytes": run.metrics.flush() if main else 0}
     folder = run.folder / "checkpoints" / f"step-{step}"
-    save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop)
-    keep_last(run.folder / "checkpoints", 2)
+    save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop, write=main)
+    if main:
+        keep_last(run.folder / "checkpoints", 2)
