@@ -16,8 +16,8 @@ from anira.experiments.files import make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.about import KnobWords
-from anira.report.allocation import Compared, allocation_sheet, allocation_tables
-from anira.report.by_knob import KnobRun
+from anira.report.experiments.allocation import Compared, allocation_sheet, allocation_tables
+from anira.report.experiments.by_knob import KnobRun
 from anira.training import RunFolder
 
 TASKS: Final = ("mano", "brevo", "depo")

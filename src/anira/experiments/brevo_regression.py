@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from anira.analysis import load_evaluation
-from anira.analysis.brevo_contrast import Contrast, contrast, judge_contrasts
-from anira.analysis.brevo_regression import RegressionFigures, brevo_regression
-from anira.analysis.brevo_tokens import AnswerTokens, read_answer_tokens
+from anira.analysis.brevo.contrast import Contrast, contrast, judge_contrasts
+from anira.analysis.brevo.regression import RegressionFigures, brevo_regression
+from anira.analysis.brevo.tokens import AnswerTokens, read_answer_tokens
 from anira.config import to_dict
 from anira.experiments.files import make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.brevo_regression import regression_sheet
-from anira.report.brevo_tables import PaperVariant, RegressionRun, coefficient_table, fit_table, stage_table
+from anira.report.experiments.brevo_regression import regression_sheet
+from anira.report.experiments.brevo_tables import PaperVariant, RegressionRun, coefficient_table, fit_table, stage_table
 
 VARIANTS: Final = ("anira-e", "anira-o")
 DRAWS: Final = {"smoke": 100, "cpu": 1000, "paper": 1000}

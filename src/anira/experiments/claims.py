@@ -13,7 +13,7 @@ from anira.config import UserError, from_dict
 from anira.experiments import EXPERIMENTS
 from anira.experiments.files import make_files
 from anira.experiments.setting import Outcome, Setting
-from anira.report.claims import JudgedClaim, claims_sheet, claims_table
+from anira.report.experiments.claims import JudgedClaim, claims_sheet, claims_table
 
 NAME = "claims"
 

@@ -16,7 +16,7 @@ from anira.evaluation import EvaluationConfig
 from anira.experiments.files import evaluated, make_files, write_text
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.clrs import CellBaselines, ClrsRun, clrs_sheet, size_table
+from anira.report.experiments.clrs import CellBaselines, ClrsRun, clrs_sheet, size_table
 from anira.tasks.clrs import Clrs
 from anira.tasks.clrs.baselines import measure_baselines
 from anira.training import RunFolder, TrainConfig

@@ -25,7 +25,7 @@ from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.inference import Cost as TokenCost
 from anira.inference.savings import OWN, Decoded, measure_decoding
 from anira.models import AniraForCausalLM
-from anira.report.cost import CostRun, Flops, Measured, Parameters, Way, cost_sheet, flops_table, way_table
+from anira.report.experiments.cost import CostRun, Flops, Measured, Parameters, Way, cost_sheet, flops_table, way_table
 from anira.tasks import BlockTask
 from anira.training.estimate import count_parameters
 from anira.training.presets import PAPER, preset

@@ -6,13 +6,13 @@ presets have a warm-up, and runs with a constant gamma come first.
 
 from typing import Final
 
-from anira.analysis.dynamics import dynamics_claims, dynamics_figures
+from anira.analysis.training.dynamics import dynamics_claims, dynamics_figures
 from anira.config import UserError
 from anira.experiments.files import make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.about import KnobWords
-from anira.report.dynamics import DynamicsRun, dynamics_sheet, dynamics_tables
+from anira.report.experiments.dynamics import DynamicsRun, dynamics_sheet, dynamics_tables
 from anira.training import RunFolder
 
 TASKS: Final = ("mano", "brevo")

@@ -17,8 +17,8 @@ from anira.experiments.allocation import knob_run
 from anira.experiments.files import evaluated, make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.by_knob import KnobRun
-from anira.report.extrapolation import extrapolation_sheet, extrapolation_tables
+from anira.report.experiments.by_knob import KnobRun
+from anira.report.experiments.extrapolation import extrapolation_sheet, extrapolation_tables
 from anira.tasks.base import Knob
 from anira.training import RunFolder
 

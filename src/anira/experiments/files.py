@@ -12,7 +12,7 @@ from anira.analysis.records import read_asked
 from anira.config import UserError, to_dict
 from anira.evaluation import EvaluationConfig
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.sheet import Sheet, sheet_page, sheet_text
+from anira.report.experiments.sheet import Sheet, sheet_page, sheet_text
 from anira.training.evaluating import evaluate_run
 
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from anira.experiments import EXPERIMENTS
 from anira.experiments.files import write_text
-from anira.report.sheet import Section, Sheet, Table, sheet_page
+from anira.report.experiments.sheet import Section, Sheet, Table, sheet_page
 
 
 def write_index(out: Path) -> Path:

@@ -17,7 +17,7 @@ from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evalua
 from anira.experiments.files import is_complete, make_files, records_folder
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.lano import LanoRun, correlation_table, lano_sheet
+from anira.report.experiments.lano import LanoRun, correlation_table, lano_sheet
 from anira.tasks.lano import Lano, entropy_floor, length_distribution
 from anira.training import RunFolder
 from anira.training.evaluating import subject_of

@@ -6,13 +6,19 @@ ANIRA-O and expected depth stand beside them.
 
 from typing import Final
 
-from anira.analysis.parse_claims import judge_reading
-from anira.analysis.parse_state import parse_state_figures
+from anira.analysis.mano.parse_claims import judge_reading
+from anira.analysis.mano.parse_state import parse_state_figures
 from anira.experiments.files import make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.mano_parse_state import parse_state_sheet
-from anira.report.parse_state_tables import ParseStateRun, contrast_table, explained_table, model_table, state_table
+from anira.report.experiments.mano_parse_state import parse_state_sheet
+from anira.report.experiments.parse_state_tables import (
+    ParseStateRun,
+    contrast_table,
+    explained_table,
+    model_table,
+    state_table,
+)
 
 NAME: Final = "mano-parse-state"
 CLAIM: Final = "reads-while-solving"

@@ -14,7 +14,7 @@ from anira.experiments.files import evaluated, make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.models.policies import policy_class
-from anira.report.pareto import ParetoRun, pareto_sheet, point_table
+from anira.report.experiments.pareto import ParetoRun, pareto_sheet, point_table
 from anira.training import RunFolder
 
 RUNS: Final = ("brevo-anira-e", "brevo-anira-o", "mano-anira-e", "mano-anira-o", "mano-fixed")

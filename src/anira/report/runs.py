@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from anira.analysis import Evaluation, Summary, choose_evaluation, load_evaluation, summarize
-from anira.analysis.metrics import read_metrics
+from anira.analysis.training.metrics import read_metrics
 from anira.config import UserError
 from anira.report.settings import experiment_names
 

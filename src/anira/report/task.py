@@ -8,10 +8,10 @@ import polars as pl
 from markupsafe import Markup
 
 from anira.report.about import KnobWords
-from anira.report.figures import accuracy_figure, depth_figure, dynamics_figure
+from anira.report.drawing.figures import accuracy_figure, depth_figure, dynamics_figure
+from anira.report.drawing.style import Style, css_of, knob_looks, styles
 from anira.report.findings import Findings, findings
 from anira.report.runs import Run
-from anira.report.style import Style, css_of, knob_looks, styles
 from anira.report.summary import Row, probe_rows, rows_table, summary_rows
 from anira.report.tables import accuracy_table, depth_table, dynamics_table, gamma_table
 from anira.report.tokens import Card, Records, cards, cards_table

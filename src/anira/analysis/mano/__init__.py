@@ -1,0 +1,1 @@
+"""The depth of MANO's question tokens by the state of the parse."""

@@ -1,0 +1,57 @@
+"""The claim that depth is spent on the problem while the question is being read, judged over seeds on MANO."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from anira.analysis.claims import Claim, experiment, identity, make_claim
+from anira.analysis.intervals import Estimate
+from anira.analysis.mano.parse_state import CONTRASTS, ParseStateFigures
+from anira.analysis.nulls import Null
+from anira.analysis.verdict import Evidence
+
+HELD: Final = {
+    ("right_child", "plain"): "",
+    ("right_child", "matched"): ", at equal position and d_t",
+    ("completed", "plain"): ", at equal d_t",
+    ("completed", "matched"): ", at equal position and d_t",
+}
+"""Contrast and form of it -> what is held fixed in it, as the end of its claim."""
+
+
+def judge_reading(runs: Sequence[ParseStateFigures]) -> list[Claim]:
+    """Return four verdicts for each experiment, that is for all runs that differ in nothing but the seed.
+
+    They are about the two contrasts of exit depth, as in the paper and at equal position and d_t: what only counts
+    positions is found by the first and not by the second.
+    """
+    groups: dict[str, list[ParseStateFigures]] = {}
+    for one in sorted(runs, key=lambda one: one.labels.seed):
+        groups.setdefault(f"{identity(one.labels)} {one.knobs}", []).append(one)
+    return [_claim(group, name, form) for group in groups.values() for name, form in HELD]
+
+
+def _claim(group: list[ParseStateFigures], name: str, form: str) -> Claim:
+    evidence = [(one.labels.run_id, _evidence(one, name, form)) for one in group]
+    return make_claim(CONTRASTS[name] + HELD[name, form], experiment(group[0].labels), evidence)
+
+
+def _evidence(figures: ParseStateFigures, name: str, form: str) -> Evidence:
+    row = figures.contrast("exit_depth", name)
+    estimate, null = (row.plain, row.null_plain) if form == "plain" else (row.matched, row.null_matched)
+    return Evidence(figures.labels.seed, estimate, _obstacle(figures, estimate, null))
+
+
+def _obstacle(figures: ParseStateFigures, estimate: Estimate, null: Null | None) -> str:
+    """Return why a run cannot speak about the claim, or an empty string."""
+    if figures.labels.override:
+        return "depths were not chosen by the policy"
+    if not figures.accuracy.above_majority:
+        return "accuracy is not above the majority baseline"
+    if (
+        estimate.direction
+        and estimate.value is not None
+        and null is not None
+        and null.low <= estimate.value <= null.high
+    ):
+        return "depth shuffled within instances gives as much"
+    return ""

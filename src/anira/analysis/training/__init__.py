@@ -1,0 +1,1 @@
+"""What training itself shows: the order in which sizes are learned, and the two phases."""

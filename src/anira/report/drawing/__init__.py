@@ -1,0 +1,1 @@
+"""Figures: one style, drawn by matplotlib, as SVG that stands inside a page."""

@@ -1,0 +1,1 @@
+"""The pages of experiments: each a `Sheet` of sections, with the tables behind them."""

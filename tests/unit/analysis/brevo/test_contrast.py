@@ -1,0 +1,67 @@
+"""Structure in one run against state in another: the sign, the verdict, and what keeps runs from speaking."""
+
+import numpy as np
+from tests.unit.analysis.brevo_support import Graphs, write_graphs
+
+from anira.analysis import load_evaluation
+from anira.analysis.brevo.contrast import contrast, judge_contrasts
+from anira.analysis.brevo.regression import brevo_regression
+from anira.analysis.brevo.tokens import read_answer_tokens
+
+DRAWS = 100
+STRUCTURE, STATE = {"out_degree_dep": 0.3}, {"dfs_depth": 0.3, "newly_enabled": -0.2}
+
+
+def run(folder, variant, effects=None, **options):
+    write_graphs(folder, Graphs(variant=variant, effects=effects or {}, **options))
+    tokens = read_answer_tokens(load_evaluation(folder))
+    return tokens, brevo_regression(tokens, draws=20)
+
+
+def pair(root, early, online, seed=0, **options):
+    one = run(root / f"e{seed}", "anira-e", early, seed=seed, draw=2 * seed, **options)
+    other = run(root / f"o{seed}", "anira-o", online, seed=seed, draw=2 * seed + 1, **options)
+    return contrast(one, other, draws=DRAWS)
+
+
+def test_the_sign_is_that_of_the_claim(tmp_path):
+    found = pair(tmp_path / "for", STRUCTURE, STATE)
+    against = pair(tmp_path / "against", STATE, STRUCTURE)
+    assert (found.difference.direction, found.given_position.direction) == (1, 1)
+    assert (against.difference.direction, against.given_position.direction) == (-1, -1)
+    assert found.null.covers_zero
+    assert found.obstacle == against.obstacle == ""
+    assert found.runs == ("brevo/anira-e-s0", "brevo/anira-o-s0")
+
+
+def test_equal_laws_have_no_difference(tmp_path):
+    both = {**STRUCTURE, **STATE}
+    found = [pair(tmp_path / str(seed), both, both, seed=seed, n=60) for seed in range(6)]
+    assert sum(one.difference.low < 0 < one.difference.high for one in found) >= 4  # by chance once in 400 times
+    assert abs(np.mean([one.difference.value for one in found])) < 0.06
+
+
+def test_instances_that_differ_are_not_taken_for_tokens_that_do(tmp_path):
+    """Depth is the same in all tokens of an instance but for noise: nothing within instances to find."""
+    found = pair(tmp_path, {}, {}, instance_noise=2.0, noise=0.2)
+    assert found.difference.low < 0 < found.difference.high
+
+
+def test_three_seeds_settle_it(tmp_path):
+    found = [pair(tmp_path / str(seed), STRUCTURE, STATE, seed=seed) for seed in range(3)]
+    claim = judge_contrasts(found)
+    assert (claim.verdict.word, claim.seeds) == ("supported", (0, 1, 2))
+    assert claim.runs[1] == "brevo/anira-e-s1 and brevo/anira-o-s1"
+    assert judge_contrasts(found[:2]).verdict.word == "inconclusive"
+    assert judge_contrasts([]).verdict.word == "not testable"
+
+
+def test_runs_that_have_not_learned_cannot_speak(tmp_path):
+    early, online = run(tmp_path / "e", "anira-e", STRUCTURE), run(tmp_path / "o", "anira-o", STATE, accuracy=0.0)
+    found = contrast(early, online, draws=DRAWS)
+    assert found.difference.value is None
+    assert found.obstacle == found.difference.reason == "anira-o: no instance was answered right, and 50 are needed"
+    assert judge_contrasts([found]).verdict.word == "not testable"
+    poor = run(tmp_path / "p", "anira-o", STATE, accuracy=0.03, n=500)
+    obstacle = contrast(early, poor, draws=DRAWS).obstacle
+    assert obstacle == "anira-o: accuracy is not above the majority baseline"

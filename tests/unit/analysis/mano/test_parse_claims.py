@@ -1,0 +1,77 @@
+"""The verdicts on depth that is spent while the question is read."""
+
+import dataclasses
+
+import pytest
+from tests.unit.analysis.parse_state_support import Questions, follow_nothing, follow_position, write_questions
+
+from anira.analysis.mano.parse_claims import judge_reading
+from anira.analysis.mano.parse_state import parse_state_figures
+from anira.analysis.nulls import Null
+
+
+def seeds(tmp_path, plan, count=3):
+    plans = [dataclasses.replace(plan, seed=seed, draw=seed) for seed in range(count)]
+    return [parse_state_figures(write_questions(tmp_path / str(one.seed), one), draws=2) for one in plans]
+
+
+def words(claims):
+    return [claim.verdict.word for claim in claims]
+
+
+@pytest.fixture(scope="module")
+def lawful(tmp_path_factory):
+    """Three seeds of a run that follows the law."""
+    return seeds(tmp_path_factory.mktemp("lawful"), Questions(expected=False))
+
+
+def test_a_planted_law_is_supported(lawful):
+    claims = judge_reading(lawful)
+    assert words(claims) == ["supported"] * 4
+    assert [claim.text.partition(", at ")[2] for claim in claims] == [
+        "",
+        "equal position and d_t",
+        "equal d_t",
+        "equal position and d_t",
+    ]
+    assert claims[0].seeds == (0, 1, 2)
+    assert claims[2].estimates == tuple(one.contrast("exit_depth", "completed").plain for one in lawful)
+    assert words(judge_reading(lawful[:2])) == ["inconclusive"] * 4
+
+
+def test_counting_positions_supports_the_plain_claims_only(tmp_path):
+    claims = judge_reading(seeds(tmp_path, Questions(level=follow_position, n=100)))
+    plain, matched = words(claims)[::2], words(claims)[1::2]
+    assert plain == ["supported"] * 2
+    assert "supported" not in matched
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (Questions(accuracy=0.15), "accuracy is not above the majority baseline"),
+        (Questions(override="permuted"), "depths were not chosen by the policy"),
+        (Questions(level=follow_nothing, noise=0.0, own=0.0), "the depth is constant"),
+    ],
+)
+def test_runs_that_cannot_speak(tmp_path, plan, reason):
+    claims = judge_reading(seeds(tmp_path, plan))
+    assert words(claims) == ["not testable"] * 4
+    assert claims[0].verdict.reason == reason
+
+
+def test_what_shuffled_depths_give_too_is_no_evidence(lawful):
+    wide = Null(1.0, -9.0, 9.0, covers_zero=True)
+    same = [
+        dataclasses.replace(one, contrasts=tuple(dataclasses.replace(row, null_plain=wide) for row in one.contrasts))
+        for one in lawful
+    ]
+    claims = judge_reading(same)
+    assert words(claims) == ["not testable", "supported"] * 2
+    assert claims[0].verdict.reason == "depth shuffled within instances gives as much"
+
+
+def test_variants_are_judged_apart(lawful, tmp_path):
+    claims = judge_reading([*lawful, *seeds(tmp_path, Questions(variant="anira-o"), count=1)])
+    assert [claim.experiment.split(",")[0] for claim in claims] == ["mano anira-e"] * 4 + ["mano anira-o"] * 4
+    assert words(claims) == ["supported"] * 4 + ["inconclusive"] * 4
