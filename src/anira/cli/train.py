@@ -1,6 +1,7 @@
 """`anira train PRESET`: a training run."""
 
 import dataclasses
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -127,6 +128,8 @@ def _compiles(wish: str, steps: int) -> bool:
     compiler = shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
     if wish == "on" and compiler is None:
         raise UserError("--compile on needs a C++ compiler (g++ or clang++), and none is found")
+    if wish == "auto" and os.environ.get("ACCELERATE_USE_FSDP") == "true":
+        return False  # every layer would be a graph of its own
     if wish == "auto" and compiler is None:
         print("no C++ compiler found: training without compiling, about half as fast", file=sys.stderr)
     return wish == "on" or (wish == "auto" and compiler is not None and steps >= _MEASURED)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.page_support import check_page
 
 from anira.analysis import Estimate, make_claim
 from anira.analysis.paper_claims import PAPER_CLAIMS
@@ -48,6 +49,7 @@ def test_verdicts_come_from_the_files(tmp_path):
         "not testable"
     }
     page = (tmp_path / "claims.html").read_text()
+    check_page(page)
     for text in ("0.300 [0.200, 0.400]", "model.hidden_size 64 (256)", '<a href="lano.html">lano</a>', "&lt;b&gt;"):
         assert text in page
     for one in PAPER_CLAIMS.values():
@@ -78,6 +80,7 @@ def test_the_index_lists_what_is_there(tmp_path):
     store(tmp_path, "lano", {})
     (tmp_path / "lano.csv").write_text("a,b\n")
     page = write_index(tmp_path).read_text()
+    check_page(page)
     assert '<a href="lano.html">lano</a>' in page
     assert '<a href="lano.csv">lano.csv</a>' in page
     assert EXPERIMENTS["lano"].summary.split("'")[0] in page

@@ -1,7 +1,8 @@
 """A sheet: what is given stands on the page and in the text, and what is not leaves no trace."""
 
 import re
-from html.parser import HTMLParser
+
+from tests.page_support import check_page
 
 from anira.report.drawing.style import styles
 from anira.report.experiments.sheet import Section, Sheet, Table, sheet_page, sheet_text
@@ -29,7 +30,7 @@ def test_everything_given_is_shown():
         assert text in page
     assert '<svg viewBox="0 0 1 1"><g/></svg>' in page
     assert re.search(r"<details>\s*<summary>more</summary>", page)
-    HTMLParser().feed(page)
+    check_page(page)
 
 
 def test_what_is_empty_leaves_nothing():
