@@ -11,7 +11,8 @@ from anira.analysis.accuracy import Accuracy, accuracy_by_knob, accuracy_overall
 from anira.analysis.allocation import Alignment, Depth, alignment, depth_by_knob
 from anira.analysis.bootstrap import DRAWS
 from anira.analysis.instances import instance_table
-from anira.analysis.records import find_subtasks, load_evaluation
+from anira.analysis.position import PositionControl, position_control
+from anira.analysis.records import Evaluation, find_subtasks, load_evaluation
 from anira.analysis.summary import Labels, labels_of
 from anira.analysis.tables import layout, short
 from anira.config import to_dict
@@ -30,6 +31,8 @@ class SubtaskFigures:
     depth: tuple[Depth, ...]
     """By knob, the row over all of them last."""
     alignment: tuple[Alignment, ...]
+    position: tuple[PositionControl, ...]
+    """What the position of a token explains of its depth, for answer and prompt tokens."""
 
     def aligned(self, *, measure: str = "exit_depth", subset: str = "all") -> Alignment:
         """Return how one measure of depth moves with the knob in one subset of the instances."""
@@ -65,20 +68,21 @@ def overview(folder: Path, *, seed: int = 0, draws: int = DRAWS) -> Overview:
         table = instance_table(evaluation)
         labels = labels or replace(labels_of(evaluation, table), subtask="")
         warnings += [f"{name}: {line}" if name else line for line in evaluation.warnings]
-        found.append(_figures(name, table, seed, draws))
+        found.append(_figures(evaluation, table, seed, draws))
     assert labels is not None
     return Overview(labels=labels, warnings=tuple(warnings), subtasks=tuple(found))
 
 
-def _figures(name: str, table: pl.DataFrame, seed: int, draws: int) -> SubtaskFigures:
+def _figures(evaluation: Evaluation, table: pl.DataFrame, seed: int, draws: int) -> SubtaskFigures:
     depth_rng, knob_rng, *_ = np.random.default_rng(seed).spawn(4)  # the streams that `summarize` has for the same
     by_split = {split: table.filter(pl.col("split") == split) for split in SPLITS}
     return SubtaskFigures(
-        subtask=name,
+        subtask=evaluation.subtask,
         accuracy=tuple(accuracy_by_knob(table)),
         splits=tuple(replace(accuracy_overall(rows), split=split) for split, rows in by_split.items() if len(rows)),
         depth=tuple(depth_by_knob(table, rng=depth_rng, draws=draws)),
         alignment=tuple(alignment(table, rng=knob_rng, draws=draws)),
+        position=tuple(position_control(evaluation)),
     )
 
 

@@ -54,6 +54,7 @@ def test_the_overview_has_the_figures_of_each_subtask_alone(folder):
         assert one.accuracy == alone.accuracy[:-1]
         assert one.depth == alone.depth
         assert one.alignment == alone.alignment
+        assert one.position == alone.position
         assert one.over("seen").exact == alone.seen.exact
     rising, falling = (one.aligned().slope for one in shown.subtasks)
     assert rising.low > 0 > falling.high

@@ -133,7 +133,15 @@ def _summary(label: str, part: SubtaskFigures, run: ClrsRun) -> dict[str, str]:
         "its null": null_text(aligned.null_slope),
         "slope, right answers": short(part.aligned(subset="correct").slope, 3),
         "Spearman": short(aligned.spearman, 3),
+        "R2 of position, of n, of both": _control(part),
     }
+
+
+def _control(part: SubtaskFigures) -> str:
+    """Write what position and size explain of the depth of answer tokens, each alone and together."""
+    shares = [(one.by_position, one.by_knob, one.by_both) for one in part.position if one.kind == "answer"]
+    found = [f"{share:.2f}" for row in shares for share in row if share is not None]
+    return ", ".join(found) or "the depth is constant"
 
 
 def _mean(values: Sequence[float]) -> str:
