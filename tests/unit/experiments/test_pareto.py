@@ -11,12 +11,13 @@ from anira.experiments import pareto
 from anira.experiments.pareto import SIZES, Size, reproduce, rules
 from anira.experiments.setting import Setting
 
+MANO = ("mano-anira-e", "mano-anira-o", "mano-fixed")
 RULES = ["mode", "median", "mean", "quantile", "quantile"]
 
 
 @pytest.fixture
 def one_task(monkeypatch):
-    monkeypatch.setattr(pareto, "TASKS", ("mano",))
+    monkeypatch.setattr(pareto, "RUNS", MANO)
     monkeypatch.setitem(SIZES, "smoke", Size(12, (0.25, 1.0)))
 
 
@@ -42,7 +43,7 @@ def test_every_point_is_decoded_again_and_only_once(tmp_path, one_task):
     assert full["depth"].to_list() == full["answer_depth"].to_list() == [3, 3], "at threshold 1 all run to the end"
     assert table.filter(variant="fixed")["depth"].to_list() == [3]
     found = json.loads((tmp_path / "pareto.json").read_text())
-    assert [run["preset"] for run in found["runs"]] == [f"mano-{name}-smoke" for name in pareto.VARIANTS]
+    assert [run["preset"] for run in found["runs"]] == [f"{name}-smoke" for name in MANO]
     for path in (tmp_path / "runs").glob("*/*/checkpoints/*/model.safetensors"):
         path.unlink()
     before = (tmp_path / "pareto.csv").read_bytes()
