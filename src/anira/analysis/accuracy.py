@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from statsmodels.stats.proportion import confint_proportions_2indep
 
-from anira.analysis.intervals import LEVEL, Estimate, proportion
+from anira.analysis.intervals import Estimate, proportion, proportion_difference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,34 +29,8 @@ class Accuracy:
 
 def accuracy_by_knob(table: pl.DataFrame) -> list[Accuracy]:
     """Return one row a knob."""
-    counts = table.group_by("knob", maintain_order=True).agg(
-        pl.col("split").first(), *_counts(), pl.col("answer").unique_counts().max().alias("majority")
-    )
-    return [_accuracy(row["knob"], row["split"], row) for row in counts.iter_rows(named=True)]
-
-
-def accuracy_overall(table: pl.DataFrame, *, seen_only: bool = False) -> Accuracy:
-    """Return accuracy over all knobs, or over those that training rows have.
-
-    The majority baseline knows the knob: it answers each with that knob's most common answer.
-    """
-    chosen = table.filter(pl.col("split") == "seen") if seen_only else table
-    majority = chosen.group_by("knob").agg(pl.col("answer").unique_counts().max())["answer"].sum()
-    return _accuracy(
-        None, "seen" if seen_only else "", {**chosen.select(_counts()).row(0, named=True), "majority": majority}
-    )
-
-
-def accuracy_drop(one: Accuracy, other: Accuracy) -> Estimate:
-    """Return how much lower the second accuracy is, measured on other instances than the first; Newcombe's interval."""
-    counts = (
-        num_right(one.exact, one.instances),
-        one.instances,
-        num_right(other.exact, other.instances),
-        other.instances,
-    )
-    low, high = confint_proportions_2indep(*counts, compare="diff", method="newcomb", alpha=1 - LEVEL)
-    return Estimate(counts[0] / counts[1] - counts[2] / counts[3], float(low), float(high))
+    first, second = ((num_right(row.exact, row.instances), row.instances) for row in (one, other))
+    return proportion_difference(first, second)
 
 
 def num_right(share: Estimate, count: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
@@ -74,6 +75,16 @@ def proportion(successes: int, count: int) -> Estimate:
         return Estimate(None, reason="no instances")
     low, high = wilson(successes, count)
     return Estimate(successes / count, float(low), float(high))
+
+
+def proportion_difference(first: tuple[int, int], second: tuple[int, int]) -> Estimate:
+    """Return the difference of two shares of different instances (successes, count), with Newcombe's interval.
+
+    >>> print(proportion_difference((80, 100), (50, 100)))
+    0.30 [0.17, 0.42]
+    """
+    low, high = confint_proportions_2indep(*first, *second, compare="diff", method="newcomb", alpha=1 - LEVEL)
+    return Estimate(first[0] / first[1] - second[0] / second[1], float(low), float(high))
 
 
 def percentile(value: float, replicates: Floats, undefined: str) -> Estimate:

@@ -21,9 +21,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 from scipy import stats
-from statsmodels.stats.proportion import confint_proportions_2indep
 
-from anira.analysis.intervals import LEVEL, Estimate, Floats
+from anira.analysis.intervals import LEVEL, Estimate, Floats, proportion_difference
 
 BLOCKS: Final = 12
 SHORTEST_BLOCK: Final = 3
@@ -151,6 +150,4 @@ def _kept(evaluations: pl.DataFrame, step: float) -> Estimate:
     last, near = pooled[-1], min(pooled, key=lambda one: abs(one["step"] - step))
     if near is last:
         return Estimate(None, reason="depth is highest at the last evaluation")
-    counts = last["right"], last["instances"], near["right"], near["instances"]
-    low, high = confint_proportions_2indep(*counts, method="newcomb", compare="diff", alpha=1 - LEVEL)
-    return Estimate(counts[0] / counts[1] - counts[2] / counts[3], float(low), float(high))
+    return proportion_difference((last["right"], last["instances"]), (near["right"], near["instances"]))
