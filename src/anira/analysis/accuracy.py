@@ -29,6 +29,26 @@ class Accuracy:
 
 def accuracy_by_knob(table: pl.DataFrame) -> list[Accuracy]:
     """Return one row a knob."""
+    counts = table.group_by("knob", maintain_order=True).agg(
+        pl.col("split").first(), *_counts(), pl.col("answer").unique_counts().max().alias("majority")
+    )
+    return [_accuracy(row["knob"], row["split"], row) for row in counts.iter_rows(named=True)]
+
+
+def accuracy_overall(table: pl.DataFrame, *, seen_only: bool = False) -> Accuracy:
+    """Return accuracy over all knobs, or over those that training rows have.
+
+    The majority baseline knows the knob: it answers each with that knob's most common answer.
+    """
+    chosen = table.filter(pl.col("split") == "seen") if seen_only else table
+    majority = chosen.group_by("knob").agg(pl.col("answer").unique_counts().max())["answer"].sum()
+    return _accuracy(
+        None, "seen" if seen_only else "", {**chosen.select(_counts()).row(0, named=True), "majority": majority}
+    )
+
+
+def accuracy_drop(one: Accuracy, other: Accuracy) -> Estimate:
+    """Return how much lower the second accuracy is, measured on other instances than the first; Newcombe's interval."""
     first, second = ((num_right(row.exact, row.instances), row.instances) for row in (one, other))
     return proportion_difference(first, second)
 
