@@ -72,7 +72,8 @@ def write_report(
     if csv is not None:
         write_csv(csv, report.tables)
     _replace(out, report.html)
-    print(f"wrote a report of {len(runs)} runs ({len(report.html.encode()):,} bytes)", file=sys.stderr)
+    number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
+    print(f"wrote a report of {number} ({len(report.html.encode()):,} bytes)", file=sys.stderr)
 
 
 def _check(options: ReportOptions) -> None:

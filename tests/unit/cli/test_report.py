@@ -12,7 +12,7 @@ def test_a_report_is_written_and_its_path_printed(anira, folder, tmp_path):
     out = tmp_path / "page.html"
     result = anira("report", folder, "--out", out, "--csv", tmp_path / "tables")
     assert (result.status, result.out) == (0, f"{out}\n")
-    assert result.err == f"wrote a report of 1 runs ({out.stat().st_size:,} bytes)\n"
+    assert result.err == f"wrote a report of 1 run ({out.stat().st_size:,} bytes)\n"
     html = out.read_text(encoding="utf-8")
     assert "Difficulty is set by the knob L: operators in the expression." in html
     assert "modulus 5 (23)" in html  # against the paper's preset
