@@ -8,7 +8,7 @@ from typing import Literal
 from anira.analysis.folders import HOUSEKEEPING
 from anira.analysis.intervals import Estimate
 from anira.analysis.summary import Labels, Summary
-from anira.analysis.verdict import Evidence, Verdict, judge
+from anira.analysis.verdict import Evidence, Verdict, judge, why_silent
 
 CLAIMS = {
     "slope": "answer depth rises with the knob (slope)",
@@ -96,10 +96,5 @@ def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
 
 def obstacle(summary: Summary) -> str:
     """Return why an evaluation cannot speak about alignment, or an empty string."""
-    if summary.labels.override:
-        return "depths were not chosen by the policy"
-    if not summary.seen.above_majority:
-        return "accuracy is not above the majority baseline"
-    if not summary.nulls_cover_zero:
-        return "a null does not cover zero"
-    return ""
+    why = why_silent(summary.seen, override=summary.labels.override)
+    return why or ("" if summary.nulls_cover_zero else "a null does not cover zero")

@@ -26,7 +26,7 @@ from anira.analysis.instances import instance_table
 from anira.analysis.intervals import Estimate, Floats, Ints
 from anira.analysis.records import load_evaluation
 from anira.analysis.summary import Summary
-from anira.analysis.verdict import Evidence
+from anira.analysis.verdict import Evidence, why_silent
 
 LESS_DEPTH: Final = "O answers with less depth than E, at accuracies under 2 points apart (iterations, E less O)"
 EQUAL_ACCURACY: Final = 0.02
@@ -177,15 +177,14 @@ def judge_less_depth(compared: Sequence[tuple[Match, Comparison]]) -> list[Claim
 
 def depth_obstacle(match: Match, comparison: Comparison) -> str:
     """Return why the depths of two runs do not compare, or an empty string."""
-    if any(summary.labels.override for summary in match):
-        return "depths were not chosen by the policy"
-    return accuracy_obstacle(comparison)
+    overrides = (summary.labels.override for summary in match)
+    return why_silent(override=next(filter(None, overrides), "")) or accuracy_obstacle(comparison)
 
 
 def accuracy_obstacle(comparison: Comparison) -> str:
     """Return why two runs have not the same task performance, or an empty string."""
-    if not all(one.above_majority for one in comparison.accuracies):
-        return "accuracy is not above the majority baseline"
+    if why := why_silent(*comparison.accuracies):
+        return why
     if comparison.accuracy.value is not None and abs(comparison.accuracy.value) >= EQUAL_ACCURACY:
         one, other = (accuracy.exact.value for accuracy in comparison.accuracies)
         return f"accuracies are 2 points or more apart: {one:.3f} and {other:.3f}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from anira.analysis.accuracy import Accuracy
 from anira.analysis.intervals import Estimate
 
 SEEDS_NEEDED: Final = 3
@@ -27,6 +28,13 @@ class Verdict:
 
     word: Word
     reason: str
+
+
+def why_silent(*accuracies: Accuracy, override: str = "") -> str:
+    """Return why runs cannot speak about their depth, or an empty string: not theirs, or nothing was learned."""
+    if override:
+        return "depths were not chosen by the policy"
+    return "" if all(one.above_majority for one in accuracies) else "accuracy is not above the majority baseline"
 
 
 def judge(evidence: Sequence[Evidence], *, claimed: Literal[1, -1] = 1) -> Verdict:

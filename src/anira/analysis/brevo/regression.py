@@ -39,6 +39,7 @@ from anira.analysis.linear_fit import (
     shuffled_coefficients,
 )
 from anira.analysis.nulls import Null, nulls_cover_zero
+from anira.analysis.verdict import why_silent
 
 SHOWN: Final = ("out_degree_dep", "dfs_depth", "frontier_ready", "newly_enabled")
 """The features of the paper's main table, in its order."""
@@ -167,12 +168,8 @@ class RegressionFigures:
     @property
     def obstacle(self) -> str:
         """Why the run cannot speak about alignment, or an empty string."""
-        if self.override:
-            return "depths were not chosen by the policy"
-        if not self.accuracy.above_majority:
-            return "accuracy is not above the majority baseline"
         covered = nulls_cover_zero([row.null_within for row in self.main])
-        return "" if covered else "a null does not cover zero"
+        return why_silent(self.accuracy, override=self.override) or ("" if covered else "a null does not cover zero")
 
 
 def brevo_regression(tokens: AnswerTokens, *, seed: int = 0, draws: int = DRAWS) -> RegressionFigures:

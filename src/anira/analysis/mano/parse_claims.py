@@ -7,7 +7,7 @@ from anira.analysis.claims import Claim, experiment, identity, make_claim
 from anira.analysis.intervals import Estimate
 from anira.analysis.mano.parse_state import CONTRASTS, ParseStateFigures
 from anira.analysis.nulls import Null
-from anira.analysis.verdict import Evidence
+from anira.analysis.verdict import Evidence, why_silent
 
 HELD: Final = {
     ("right_child", "plain"): "",
@@ -43,10 +43,8 @@ def _evidence(figures: ParseStateFigures, name: str, form: str) -> Evidence:
 
 def _obstacle(figures: ParseStateFigures, estimate: Estimate, null: Null | None) -> str:
     """Return why a run cannot speak about the claim, or an empty string."""
-    if figures.labels.override:
-        return "depths were not chosen by the policy"
-    if not figures.accuracy.above_majority:
-        return "accuracy is not above the majority baseline"
+    if why := why_silent(figures.accuracy, override=figures.labels.override):
+        return why
     if (
         estimate.direction
         and estimate.value is not None

@@ -30,7 +30,7 @@ from anira.analysis.summary import Labels, labels_of
 from anira.analysis.training.metrics import batch_lines, evaluation_lines, read_metrics
 from anira.analysis.training.order import Order, learned_order
 from anira.analysis.training.phases import Phases, find_phases
-from anira.analysis.verdict import SEEDS_NEEDED, Evidence
+from anira.analysis.verdict import SEEDS_NEEDED, Evidence, why_silent
 
 TEXTS: Final = {
     "easy-to-hard": "smaller sizes are learned first (Kendall of learned step and knob)",
@@ -170,4 +170,4 @@ def _phases(run: DynamicsFigures) -> Evidence:
 
 
 def _unlearned(run: DynamicsFigures) -> str:
-    return "" if run.final.above_majority else "accuracy is not above the majority baseline"
+    return why_silent(run.final)

@@ -14,6 +14,7 @@ from anira.report.drawing.style import Style, styles
 from anira.report.experiments.brevo_tables import Paper, PaperVariant, RegressionRun, coefficient_table, labels
 from anira.report.experiments.cells import null_text
 from anira.report.experiments.sheet import Section, Sheet, Table
+from anira.report.experiments.verdicts import verdict_sections
 
 __all__ = ["RegressionRun", "regression_sheet"]
 
@@ -40,8 +41,9 @@ def regression_sheet(runs: Sequence[RegressionRun], contrasts: Sequence[Contrast
         sections=[
             *_missing(named),
             *(_compared(fitted, runs, paper) if fitted else ()),
-            _verdict(contrasts, claim),
+            _contrasts(contrasts),
             *(_explained(fitted, paper) if fitted else ()),
+            *verdict_sections([claim]),
         ],
     )
 
@@ -241,7 +243,7 @@ def _groups(fitted: Runs, looks: Mapping[str, Style]) -> Section:
     )
 
 
-def _verdict(contrasts: Sequence[Contrast], claim: Claim) -> Section:
+def _contrasts(contrasts: Sequence[Contrast]) -> Section:
     rows = [
         {
             "seed": str(one.seed),
@@ -253,8 +255,7 @@ def _verdict(contrasts: Sequence[Contrast], claim: Claim) -> Section:
         for one in contrasts
     ]
     return Section(
-        title="The claim, over seeds",
-        text=[f"{claim.text}: {claim.verdict.word} ({claim.verdict.reason})."],
+        title="ANIRA-O beside ANIRA-E",
         tables=[Table("state's share in ANIRA-O less that in ANIRA-E", rows)],
     )
 

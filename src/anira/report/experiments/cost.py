@@ -11,8 +11,7 @@ from anira.analysis.savings import Savings
 from anira.analysis.tables import short
 from anira.report.drawing.ratio import ratio_figure
 from anira.report.drawing.style import styles
-from anira.report.experiments.by_task import labels_by_task
-from anira.report.experiments.cells import Who, estimate_columns
+from anira.report.experiments.cells import Who, estimate_columns, labels_by_task
 from anira.report.experiments.sheet import Section, Sheet, Table
 
 BELOW: Final = (

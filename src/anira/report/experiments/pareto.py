@@ -13,8 +13,7 @@ from anira.analysis.pareto import Frontier, Point
 from anira.analysis.tables import short
 from anira.report.drawing.style import INK, PAPER, Style, styles
 from anira.report.drawing.svg import draw
-from anira.report.experiments.by_task import labels_by_task
-from anira.report.experiments.cells import Who, estimate_columns
+from anira.report.experiments.cells import Who, estimate_columns, labels_by_task
 from anira.report.experiments.sheet import Section, Sheet, Table
 
 PANELS: Final = (("answer_depth", "beaten_on_answers", "answer tokens"), ("depth", "beaten_on_all", "all tokens"))
