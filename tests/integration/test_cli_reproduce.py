@@ -38,7 +38,7 @@ def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
     assert {path.name for path in made.iterdir()} == {"index.html", "lano.json", "lano.csv", "lano.html", "runs"}
     found = json.loads((made / "lano.json").read_text())
     assert (found["experiment"], found["scale"]) == ("lano", "smoke")
-    assert [run["figures"]["variant"] for run in found["runs"]] == ["anira-e", "anira-o"]
+    assert [run["figures"]["labels"]["variant"] for run in found["runs"]] == ["anira-e", "anira-o"]
     for run in found["runs"]:
         assert run["figures"]["strings"] == 40
         assert 0.3 < run["floor"] < run["figures"]["cross_entropy"]["value"]
@@ -153,6 +153,17 @@ def test_one_failure_does_not_stop_the_others(anira, three):
     assert "bad failed: bad luck" in err
     assert "ZeroDivisionError" in err
     assert err.splitlines()[-1] == "anira: 2 of 3 experiments failed: bad, buggy"
+
+
+def test_an_experiment_that_fails_leaves_nothing_of_an_earlier_call(anira, three, tmp_path):
+    """Otherwise its old verdicts would be judged with those of now."""
+    out = tmp_path / "reproduced" / "smoke"
+    out.mkdir(parents=True)
+    old = [out / f"{name}.{ending}" for name in ("bad", "buggy") for ending in ("json", "html")]
+    for path in old:
+        path.write_text("{}")
+    assert anira("reproduce", "all", "--scale", "smoke").status == 2
+    assert not any(path.exists() for path in old)
 
 
 def test_alone_a_failure_is_the_commands(anira, three):

@@ -1,20 +1,23 @@
 """Claims about depth and the knob, judged over all seeds of the same experiment."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final
 
+from anira.analysis.allocation import Alignment
 from anira.analysis.folders import HOUSEKEEPING
 from anira.analysis.intervals import Estimate
+from anira.analysis.nulls import Null, nulls_cover_zero
 from anira.analysis.summary import Labels, Summary
 from anira.analysis.verdict import Evidence, Verdict, judge, why_silent
 
-CLAIMS = {
+CLAIMS: Final = {
     "slope": "answer depth rises with the knob (slope)",
     "spearman": "answer depth rises with the knob (Spearman)",
 }
 """Statistic -> the claim that it is positive."""
+BROKEN_NULL: Final = "a null does not cover zero"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +74,8 @@ def experiment(labels: Labels) -> str:
     return ", ".join(words)
 
 
-def make_claim(
-    text: str, experiment: str, evidence: Sequence[tuple[str, Evidence]], *, claimed: Literal[1, -1] = 1
-) -> Claim:
-    """Return a claim with its verdict; `evidence` has the run and what it says, one a seed."""
+def make_claim(text: str, experiment: str, evidence: Sequence[tuple[str, Evidence]]) -> Claim:
+    """Return the claim that estimates are positive, with its verdict; `evidence` has each run and what it says."""
     found = [one for _, one in evidence]
     return Claim(
         text=text,
@@ -82,19 +83,34 @@ def make_claim(
         runs=tuple(run for run, _ in evidence),
         seeds=tuple(one.seed for one in found),
         estimates=tuple(one.estimate for one in found),
-        verdict=judge(found, claimed=claimed),
+        verdict=judge(found),
     )
 
 
 def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
     evidence = [
-        (one.labels.run_id, Evidence(one.labels.seed, getattr(one.aligned(), statistic), obstacle(one)))
+        (one.labels.run_id, Evidence(one.labels.seed, getattr(in_training(one.alignment), statistic), obstacle(one)))
         for one in group
     ]
     return make_claim(CLAIMS[statistic], experiment(group[0].labels), evidence)
 
 
+def in_training(rows: Sequence[Alignment]) -> Alignment:
+    """Return how exit depth moves with the knob at the knobs of training: where a run has the right to speak.
+
+    Beyond them accuracy may be gone, and depth then says nothing about the task. An evaluation that has no other knobs,
+    or none of training, has no subset `seen`: all its instances count.
+    """
+    found = {row.subset: row for row in rows if row.measure == "exit_depth"}
+    return found.get("seen", found["all"])
+
+
 def obstacle(summary: Summary) -> str:
     """Return why an evaluation cannot speak about alignment, or an empty string."""
     why = why_silent(summary.seen, override=summary.labels.override)
-    return why or ("" if summary.nulls_cover_zero else "a null does not cover zero")
+    return why or ("" if summary.nulls_cover_zero else BROKEN_NULL)
+
+
+def null_obstacle(nulls: Iterable[Null | None]) -> str:
+    """Return why no figure can be believed that rests on these nulls, or an empty string."""
+    return "" if nulls_cover_zero(list(nulls)) else BROKEN_NULL

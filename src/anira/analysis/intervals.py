@@ -50,6 +50,20 @@ class Estimate:
         return f"{self.value:z.{digits}f} [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
 
 
+def excess(estimate: Estimate, *, mean: float, low: float, high: float) -> Estimate:
+    """Return an estimate less what there is without any effect: on average `mean`, from `low` to `high`.
+
+    Both ends are taken at their worst: the interval lies above zero only if it lay above `high`, and below zero only if
+    it lay below `low`.
+
+    >>> print(excess(Estimate(0.5, 0.4, 0.6), mean=0.1, low=0.0, high=0.2))
+    0.40 [0.20, 0.60]
+    """
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    return Estimate(estimate.value - mean, estimate.low - high, estimate.high - low)
+
+
 def wilson(successes: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Return the ends of the Wilson score intervals of proportions; NaN where the count is 0.
 

@@ -24,6 +24,8 @@ from anira.analysis.nulls import Null
 from anira.analysis.partial import GivenGroup, GivenPosition
 from anira.analysis.probes import Pairs, mean_of_defined, shuffled_nulls, within_instances
 from anira.analysis.records import Evaluation, load_evaluation
+from anira.analysis.summary import Labels, labels_of
+from anira.analysis.untrained import UNTRAINED, Untrained, untrained_correlations
 from anira.config import UserError
 
 PROXIES: Final = {
@@ -63,16 +65,15 @@ class ProxyCorrelation:
     """Pooled, with depth shuffled within strings: what differences between strings alone give. May be off zero."""
     null_within: Null | None
     """Within, with depth shuffled within strings: must cover zero."""
+    untrained: Untrained
+    """What freshly initialised models have on the same tokens; empty where none has read them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanoFigures:
     """What the records of one run's strings say."""
 
-    run_id: str
-    variant: str
-    seed: int
-    step: int
+    labels: Labels
     strings: int
     ended: Estimate
     """Share of the strings that came to <eos>."""
@@ -94,16 +95,20 @@ class LanoFigures:
         return next(row for row in self.correlations if (row.token_set, row.alignment, row.proxy) == keys)
 
 
-def lano_figures(strings: Path, held_out: Path, *, seed: int = 0, draws: int = DRAWS) -> LanoFigures:
-    """Compute the table from two evaluations of a run: strings that it wrote, and true sentences that it read."""
+def lano_figures(
+    strings: Path, held_out: Path, untrained: Path | None = None, *, seed: int = 0, draws: int = DRAWS
+) -> LanoFigures:
+    """Compute the table from two evaluations of a run: strings that it wrote, and true sentences that it read.
+
+    `untrained` has the depths that untrained models gave the same strings (untrained.py).
+    """
     written, read = load_evaluation(strings), load_evaluation(held_out)
     instances = _strings(written)
-    tokens = _tokens(written, instances)
-    first = instances.row(0, named=True)
+    tokens = _tokens(written, instances, untrained)
     rng, null_rng, entropy_rng = np.random.default_rng(seed).spawn(3)
     rows, depth = _correlations(tokens, len(instances), rng=rng, null_rng=null_rng, draws=draws)
     return LanoFigures(
-        **{name: first[name] for name in ("run_id", "variant", "seed", "step")},
+        labels=labels_of(written, instances),
         strings=len(instances),
         ended=proportion(int(instances["meta_ended"].sum()), len(instances)),
         grammatical=proportion(int(instances["correct"].sum()), len(instances)),
@@ -121,25 +126,34 @@ def _strings(evaluation: Evaluation) -> pl.DataFrame:
     known = evaluation.instances.collect_schema().names()
     if missing := [name for name in needed if name not in known]:
         raise UserError(f"{evaluation.folder} has no {', '.join(missing)}: it is no evaluation of sampled sentences")
-    columns = [*LABELS, "instance_id", "correct", *needed]
+    columns = [*LABELS, "instance_id", "correct", "num_tokens", "full_iterations", *needed]
     return evaluation.collect(evaluation.instances.select(columns).sort("instance_id").with_row_index("instance"))
 
 
-def _tokens(evaluation: Evaluation, instances: pl.DataFrame) -> pl.DataFrame:
-    """Return the tokens of the strings in order, with both depths, the proxies, and the sets that they belong to."""
+def _tokens(evaluation: Evaluation, instances: pl.DataFrame, untrained: Path | None) -> pl.DataFrame:
+    """Return the tokens of the strings in order, with all depths, the proxies, and the sets that they belong to."""
     names = [f"probe_{name}" for name in PROXIES]
     if missing := [name for name in PROXIES if name not in evaluation.probes]:
         raise UserError(f"{evaluation.folder} has no probe {', '.join(missing)}: it is no evaluation of LANO")
     depth = pl.col("expected_depth").cast(pl.Float64)
+    tokens = evaluation.tokens.select("instance_id", "position", "input_id", depth, *names)
+    moved = ["expected_depth", "input_id"]
+    if untrained is not None:
+        others = pl.read_parquet(untrained)
+        moved += [name for name in others.columns if name.startswith(UNTRAINED)]
+        tokens = tokens.join(others.lazy(), on=["instance_id", "position"], how="left")
     frame = evaluation.collect(
-        evaluation.tokens.select("instance_id", "position", "input_id", depth, *names)
-        .join(instances.lazy().select("instance", "instance_id", "correct", "meta_possible_tokens"), on="instance_id")
+        tokens.join(
+            instances.lazy().select("instance", "instance_id", "correct", "meta_possible_tokens"), on="instance_id"
+        )
         .sort("instance", "position")
-        .with_columns(pl.col("expected_depth", "input_id").shift(-1).over("instance").name.prefix("next_"))
+        .with_columns(pl.col(moved).shift(-1).over("instance").name.prefix("next_"))
         .filter(pl.col(names[0]).is_not_null())
     )
     if frame["expected_depth"].null_count():
         raise UserError(f"{evaluation.folder} has no expected depth: its policy has no distribution over depths")
+    if untrained is not None and any(frame[name].null_count() for name in moved):
+        raise UserError(f"{untrained} has not the depths of all tokens of {evaluation.folder}: remove it")
     # The token that position p predicts is number p of its string, counted from 0.
     return frame.with_columns(
         pl.col("instance").cast(pl.Int64),
@@ -157,6 +171,8 @@ class _Case:
     pairs: Pairs
     position: Floats
     input_id: Ints
+    untrained: list[Floats]
+    """Depths that untrained models gave these tokens."""
 
 
 def _cases(tokens: pl.DataFrame) -> Iterator[_Case]:
@@ -166,10 +182,11 @@ def _cases(tokens: pl.DataFrame) -> Iterator[_Case]:
         position = columns["position"].astype(np.float64)
         for alignment, shift in zip(ALIGNMENTS, ("", "next_"), strict=True):
             depth, input_id = columns[f"{shift}expected_depth"], columns[f"{shift}input_id"]
+            untrained = [columns[name].astype(np.float64) for name in columns if name.startswith(f"{shift}{UNTRAINED}")]
             for proxy in PROXIES:
                 probe = columns[f"probe_{proxy}"].astype(np.float64)
                 pairs = Pairs(proxy, "expected_depth", probe, depth, columns["instance"])
-                yield _Case(token_set, alignment, pairs, position, input_id)
+                yield _Case(token_set, alignment, pairs, position, input_id, untrained)
 
 
 def _correlations(
@@ -201,6 +218,7 @@ def _correlations(
                 within=found[f"within {i}"][0],
                 null_pooled=null_pooled,
                 null_within=null_within,
+                untrained=untrained_correlations(case.pairs, case.untrained, case.input_id),
             )
         )
     return rows, found["depth"][0]

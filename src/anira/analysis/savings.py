@@ -14,36 +14,50 @@ class Savings:
     """Shares of the time that the same rows take at full depth without a decider."""
 
     whole: Estimate
-    """The whole model at its own depths."""
+    """The whole model."""
     core: Estimate
     """The same without what takes its time at any depth (prelude, coda, head, calls): that is taken off both."""
-    deciding: Estimate
-    """What the model takes beyond one without a decider that executes the same depths."""
 
 
-def savings(own: Sequence[float], forced: Mapping[int, Sequence[float]], depth_shares: Sequence[float]) -> Savings:
+def savings(taken: Sequence[float], forced: Mapping[int, Sequence[float]]) -> Savings:
     """Return shares of the time at the largest forced depth.
 
-    `own` and `forced` (by depth) are seconds, one a repeat, taken in turns; `depth_shares` the share of the tokens that
-    executed 1, 2, ... iterations in `own`. Every repeat gives a share of its own; they are summed up by their median.
-    With times 1 + d at forced depths 1 to 4, and tokens half at 1 and half at 3 that take 3.5, the shares are 3.5 / 5,
-    2.5 / 4 and (3.5 - (2 + 4) / 2) / 5.
+    `taken` and `forced` (by depth) are seconds, one a repeat, measured in turns. Every repeat gives a share of its own;
+    they are summed up by their median. With times 1 + d at forced depths 1 to 4, rows that take 3.5 have the shares
+    3.5 / 5 and 2.5 / 4.
     """
-    depths = sorted(forced)
-    taken, seconds = np.asarray(own), np.asarray([forced[depth] for depth in depths])
-    full = seconds[-1]
-    same = _same_depths(depths, seconds, depth_shares)
-    return Savings(
-        whole=median_estimate((taken / full).tolist()),
-        core=_core(depths, seconds, taken),
-        deciding=median_estimate(((taken - same) / full).tolist()),
-    )
+    depths, seconds = _by_depth(forced)
+    own = np.asarray(taken)
+    return Savings(whole=median_estimate((own / seconds[-1]).tolist()), core=_core(depths, seconds, own))
 
 
-def _same_depths(depths: Sequence[int], seconds: Floats, depth_shares: Sequence[float]) -> Floats:
-    """Return the seconds of each repeat without a decider at the given depths; what was not forced is interpolated."""
+def deciding_share(
+    own: Sequence[float], forced: Mapping[int, Sequence[float]], depth_shares: Sequence[float]
+) -> Estimate:
+    """Return what a model takes beyond one without a decider that executes the same depths, as such a share.
+
+    `depth_shares` has the share of the tokens that executed 1, 2, ... iterations in `own`. With times 1 + d at forced
+    depths 1 to 4, and tokens half at 1 and half at 3 that take 3.5, it is (3.5 - (2 + 4) / 2) / 5.
+    """
+    depths, seconds = _by_depth(forced)
     every = np.arange(1, len(depth_shares) + 1)
-    return np.array([np.dot(depth_shares, np.interp(every, depths, column)) for column in seconds.T])
+    same = np.array([np.dot(depth_shares, np.interp(every, depths, column)) for column in seconds.T])
+    return median_estimate(((np.asarray(own) - same) / seconds[-1]).tolist())
+
+
+def share_with_exit(depth: float, max_depth: int) -> float:
+    """Return the memory that is expected at a mean depth: early exits keep one more slot, and there are no more than D.
+
+    >>> share_with_exit(2, 4), share_with_exit(3.5, 4)
+    (0.75, 1.0)
+    """
+    return min(1.0, (depth + 1) / max_depth)
+
+
+def _by_depth(forced: Mapping[int, Sequence[float]]) -> tuple[list[int], Floats]:
+    """Return the forced depths in order, and their seconds, a row a depth."""
+    depths = sorted(forced)
+    return depths, np.asarray([forced[depth] for depth in depths])
 
 
 def _core(depths: Sequence[int], seconds: Floats, taken: Floats) -> Estimate:

@@ -6,17 +6,20 @@ from functools import partial
 from typing import Final
 
 from anira.analysis.accuracy import accuracy_drop
-from anira.analysis.claims import Claim, experiment, identity, make_claim
+from anira.analysis.claims import Claim, experiment, identity, in_training, make_claim, null_obstacle
 from anira.analysis.intervals import Estimate
 from anira.analysis.subtasks import Overview, SubtaskFigures
-from anira.analysis.verdict import Evidence
+from anira.analysis.verdict import Evidence, why_silent
 
-SLOPE: Final = "answer depth rises with the input size (slope)"
+SLOPE: Final = "answer depth rises with the input size, over the seen sizes (slope)"
 DROPS: Final = {
     "interpolation": "accuracy is lower at sizes between the seen ones than at those (difference)",
     "extrapolation": "accuracy is lower at sizes beyond the seen ones than at those (difference)",
 }
-NOT_LEARNED: Final = "accuracy at seen sizes is not above the majority baseline"
+NOT_SEEN: Final = "no seen size was evaluated"
+
+Says = Callable[[Overview, SubtaskFigures], Evidence]
+"""What a run says about one of its subtasks."""
 
 
 def judge_subtasks(runs: Sequence[Overview], without_size: Sequence[str]) -> dict[str, list[Claim]]:
@@ -42,23 +45,28 @@ def judge_subtasks(runs: Sequence[Overview], without_size: Sequence[str]) -> dic
     }
 
 
-def _claim(text: str, group: Sequence[Overview], name: str, measure: Callable[[SubtaskFigures], Estimate]) -> Claim:
+def _claim(text: str, group: Sequence[Overview], name: str, says: Says) -> Claim:
     evidence = []
     for run in group:
         part = next(part for part in run.subtasks if part.subtask == name)
-        seen = part.over("seen")
-        learned = seen is not None and seen.above_majority
-        found = Evidence(run.labels.seed, measure(part), "" if learned else NOT_LEARNED)
-        evidence.append((run.labels.run_id, found))
+        evidence.append((run.labels.run_id, says(run, part)))
     return make_claim(text, experiment(replace(group[0].labels, subtask=name)), evidence)
 
 
-def _slope(part: SubtaskFigures) -> Estimate:
-    return part.aligned().slope
+def _slope(run: Overview, part: SubtaskFigures) -> Evidence:
+    nulls = [null for row in part.alignment for null in (row.null_slope, row.null_spearman)]
+    return Evidence(run.labels.seed, in_training(part.alignment).slope, _obstacle(run, part) or null_obstacle(nulls))
 
 
-def _drop(part: SubtaskFigures, split: str) -> Estimate:
+def _drop(run: Overview, part: SubtaskFigures, split: str) -> Evidence:
     seen, unseen = part.over("seen"), part.over(split)
-    if seen is None or unseen is None:
-        return Estimate(None, reason=f"no size of the split {split} was evaluated")
-    return accuracy_drop(seen, unseen)
+    estimate = Estimate(None, reason=f"no size of the split {split} was evaluated")
+    if seen is not None and unseen is not None:
+        estimate = accuracy_drop(seen, unseen)
+    return Evidence(run.labels.seed, estimate, _obstacle(run, part))
+
+
+def _obstacle(run: Overview, part: SubtaskFigures) -> str:
+    """Return why a run cannot speak about a subtask, or an empty string."""
+    seen = part.over("seen")
+    return NOT_SEEN if seen is None else why_silent(seen, override=run.labels.override)

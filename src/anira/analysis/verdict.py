@@ -37,12 +37,12 @@ def why_silent(*accuracies: Accuracy, override: str = "") -> str:
     return "" if all(one.above_majority for one in accuracies) else "accuracy is not above the majority baseline"
 
 
-def judge(evidence: Sequence[Evidence], *, claimed: Literal[1, -1] = 1) -> Verdict:
-    """Return the verdict on the claim that the estimate is positive (claimed = 1) or negative (-1).
+def judge(evidence: Sequence[Evidence]) -> Verdict:
+    """Return the verdict on the claim that the estimate is positive.
 
     - not testable: no seed can speak; each has an obstacle, or its estimate is undefined.
-    - supported: at least 3 seeds, and in every one the interval excludes zero in the claimed direction.
-    - contradicted: the same, against the claimed direction.
+    - supported: at least 3 seeds, and in every one the interval lies above zero.
+    - contradicted: the same, below zero.
     - inconclusive: anything else. A seed that cannot speak is never dropped: with it, the others settle nothing.
 
     >>> up = Estimate(0.3, 0.2, 0.4)
@@ -59,12 +59,12 @@ def judge(evidence: Sequence[Evidence], *, claimed: Literal[1, -1] = 1) -> Verdi
         return Verdict("inconclusive", f"{len(silent)} of {len(seeds)} seeds cannot speak ({_each(silent)})")
     if len(seeds) < SEEDS_NEEDED:
         return Verdict("inconclusive", f"{len(seeds)} seed{'s' * (len(seeds) > 1)}, and {SEEDS_NEEDED} are needed")
-    directions = {item.estimate.direction * claimed for item in evidence}
+    directions = {item.estimate.direction for item in evidence}
     if directions == {1}:
         return Verdict("supported", f"the interval excludes zero in the claimed direction in all {len(seeds)} seeds")
     if directions == {-1}:
         return Verdict("contradicted", f"the interval excludes zero against the claim in all {len(seeds)} seeds")
-    agreeing = len({item.seed for item in evidence if item.estimate.direction == claimed})
+    agreeing = len({item.seed for item in evidence if item.estimate.direction > 0})
     return Verdict("inconclusive", f"{agreeing} of {len(seeds)} seeds agree with the claim")
 
 

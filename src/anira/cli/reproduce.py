@@ -104,8 +104,11 @@ def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
 
 def _make(name: str, options: Options) -> "Outcome":
     from anira.experiments import load_experiment
+    from anira.experiments.stored import forget
 
-    outcome = load_experiment(name)(_setting(options))
+    setting = _setting(options)
+    forget(setting.out, name)
+    outcome = load_experiment(name)(setting)
     print(f"{outcome.text}\n")
     return outcome
 

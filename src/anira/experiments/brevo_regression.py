@@ -3,13 +3,12 @@
 Everything is read from the evaluation at the end of each run; runs of the two variants with the same seed are compared.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from anira.analysis import load_evaluation
-from anira.analysis.brevo.contrast import Contrast, contrast, judge_contrasts
-from anira.analysis.brevo.regression import RegressionFigures, brevo_regression
-from anira.analysis.brevo.tokens import AnswerTokens, read_answer_tokens
+from anira.analysis.brevo.contrast import Read, contrast, judge_contrasts, match_runs
+from anira.analysis.brevo.regression import brevo_regression
+from anira.analysis.brevo.tokens import read_answer_tokens
 from anira.config import to_dict
 from anira.experiments.files import make_files
 from anira.experiments.runs import runs_of
@@ -43,8 +42,10 @@ PAPER: Final = {
             "frontier_ready": 0.0055,
             "newly_enabled": 0.0046,
         },
+        retention={"out_degree_dep": 0.80, "remaining": 1.08, "frontier_ready": 0.86, "newly_enabled": 0.84},
         r2_linear=0.6866,
         r2_categorical=0.7337,
+        expected_gain=0.11,
     ),
     "anira-o": PaperVariant(
         coefficients={"out_degree_dep": 0.168, "dfs_depth": 0.302, "frontier_ready": 0.171, "newly_enabled": -0.286},
@@ -68,13 +69,13 @@ PAPER: Final = {
             "frontier_ready": 0.0360,
             "out_degree_dep": 0.0285,
         },
+        retention={"dfs_depth": 0.99, "newly_enabled": 0.99, "frontier_ready": 0.99, "out_degree_dep": 0.94},
         r2_linear=0.7000,
         r2_categorical=0.7088,
+        expected_gain=0.11,
     ),
 }
 """The paper's tables; its frontier is read as the nodes that are ready, its subtree size as the remaining nodes."""
-
-Read = tuple[AnswerTokens, RegressionFigures]
 
 
 def reproduce(setting: Setting) -> Outcome:
@@ -82,14 +83,15 @@ def reproduce(setting: Setting) -> Outcome:
     draws = DRAWS[setting.scale]
     used = {variant: runs_of(f"brevo-{variant}-{setting.scale}", setting) for variant in VARIANTS}
     read = {variant: [_read(run, draws, setting) for run in runs] for variant, runs in used.items()}
-    contrasts = _contrasts(read["anira-e"], read["anira-o"], draws)
-    claim = judge_contrasts(contrasts)
+    matched = match_runs(read["anira-e"], read["anira-o"])
+    contrasts = [contrast(early, online, draws=draws) for early, online in matched]
+    claims = judge_contrasts(contrasts)
     all_runs = [run for runs in used.values() for run in runs]
     figures = [one for group in read.values() for _, one in group]
     shown = [RegressionRun(origin=run.origin, figures=one) for run, one in zip(all_runs, figures, strict=True)]
     return make_files(
         setting,
-        regression_sheet(shown, contrasts, claim, PAPER),
+        regression_sheet(shown, contrasts, claims, PAPER),
         runs=all_runs,
         figures=shown,
         tables={
@@ -97,10 +99,10 @@ def reproduce(setting: Setting) -> Outcome:
             "brevo-regression-stages": stage_table(shown, PAPER),
             "brevo-regression-fits": fit_table(shown, PAPER),
         },
-        claims={"e-structure-o-state": [claim]},
+        claims={"e-structure-o-state": claims},
         beside={
             "paper": {variant: to_dict(one) for variant, one in PAPER.items()},
-            "contrasts": [to_dict(one) for one in contrasts],
+            "contrasts": [{"seed": one.seed, "runs": one.runs, **to_dict(one)} for one in contrasts],
         },
     )
 
@@ -109,9 +111,3 @@ def _read(run: UsedRun, draws: int, setting: Setting) -> Read:
     setting.tell(f"{run.preset}: regression")
     tokens = read_answer_tokens(load_evaluation(run.folder / "records" / "final"))
     return tokens, brevo_regression(tokens, draws=draws)
-
-
-def _contrasts(early: Sequence[Read], online: Sequence[Read], draws: int) -> list[Contrast]:
-    """Compare the runs of both variants that have the same seed."""
-    pairs = [(one, other) for one in early for other in online if one[1].seed == other[1].seed]
-    return [contrast(one, other, draws=draws) for one, other in pairs]

@@ -3,8 +3,7 @@
 Verdicts are computed by the experiments from their records, and stored in their JSON; this one gathers them from there.
 """
 
-import json
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from anira.analysis import Claim
@@ -13,6 +12,7 @@ from anira.config import UserError, from_dict
 from anira.experiments import EXPERIMENTS
 from anira.experiments.files import make_files
 from anira.experiments.setting import Outcome, Setting
+from anira.experiments.stored import read_stored
 from anira.report.experiments.claims import JudgedClaim, claims_sheet, claims_table
 
 NAME = "claims"
@@ -20,7 +20,7 @@ NAME = "claims"
 
 def reproduce(setting: Setting) -> Outcome:
     """Make claims.json, claims.csv and claims.html from the files of the other experiments."""
-    made = {name: found for name in EXPERIMENTS if name != NAME and (found := _read(setting.out / f"{name}.json"))}
+    made = {name: found for name in EXPERIMENTS if name != NAME and (found := read_stored(setting.out, name))}
     if not made:
         raise UserError(f"{setting.out} has no experiment yet that judges a claim: anira reproduce all makes them")
     other = {name: found["scale"] for name, found in made.items() if found["scale"] != setting.scale}
@@ -32,20 +32,9 @@ def reproduce(setting: Setting) -> Outcome:
     return make_files(setting, sheet, runs=[], figures=[], tables={NAME: claims_table(judged)}, beside=_beside(judged))
 
 
-def _read(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}; make it again with anira reproduce {path.stem}") from error
-
-
 def _judged(key: str, made: dict[str, dict[str, Any]]) -> JudgedClaim:
     """Gather what experiments say about a claim, and in what their runs were smaller than the paper's."""
-    found = {
-        name: [from_dict(Claim, one) for one in one_made["claims"].get(key, [])] for name, one_made in made.items()
-    }
+    found = {name: _claims(name, one_made["claims"].get(key, [])) for name, one_made in made.items()}
     speaking = [name for name, claims in found.items() if claims]
     shrunk: dict[str, list[str]] = {}
     for run in [run for name in speaking for run in made[name]["runs"]]:
@@ -54,6 +43,13 @@ def _judged(key: str, made: dict[str, dict[str, Any]]) -> JudgedClaim:
     return JudgedClaim(
         key=key, settings=tuple((name, claim) for name in speaking for claim in found[name]), shrunk=shrunk
     )
+
+
+def _claims(name: str, stored: Sequence[dict[str, Any]]) -> list[Claim]:
+    try:
+        return [from_dict(Claim, one) for one in stored]
+    except UserError as error:
+        raise UserError(f"{name}.json has claims of another form; make it again with anira reproduce {name}") from error
 
 
 def _beside(judged: list[JudgedClaim]) -> dict[str, Any]:

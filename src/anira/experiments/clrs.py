@@ -13,7 +13,7 @@ from anira.analysis import overview
 from anira.analysis.subtask_claims import judge_subtasks
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig
-from anira.experiments.files import evaluated, make_files, write_text
+from anira.experiments.files import evaluated, file_of_run, make_files, write_text
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.experiments.clrs import CellBaselines, ClrsRun, clrs_sheet, size_table
@@ -68,9 +68,9 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> ClrsRun:
     task = _task(config, run.folder)
     knobs = {part.subtask: evaluated_sizes(part, size, config.max_length) for part in task.parts()}
     wanted = EvaluationConfig(knobs=knobs, count=size.instances)
-    records = evaluated(run, f"sizes-n{size.instances}", wanted, setting)
-    baselines = records / "baselines.json"
-    figures = overview(records)
+    name = f"sizes-n{size.instances}"
+    figures = overview(evaluated(run, name, wanted, setting))
+    baselines = file_of_run(run, f"{name}/baselines.json", setting)
     if not baselines.exists():
         setting.tell(f"{run.preset}: baselines")
         cells = [(part.subtask, row.knob) for part in figures.subtasks for row in part.accuracy]

@@ -5,7 +5,7 @@ decisions. Beside them stand the ratios that are expected of the core, d/D and (
 parameters.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anira.analysis import load_evaluation
+from anira.analysis import Estimate, load_evaluation
 from anira.analysis.cost import Cost, cost_by_knob
 from anira.analysis.instances import instance_table
-from anira.analysis.savings import savings
+from anira.analysis.savings import deciding_share, savings
 from anira.config import UserError, to_dict
 from anira.config.machine import machine
 from anira.experiments.files import make_files
@@ -34,6 +34,7 @@ from anira.training.run import load_run
 TASKS: Final = ("mano", "brevo")
 VARIANTS: Final = ("anira-e", "anira-o")
 MOST_DEPTHS: Final = 6
+BATCHED: Final = "in a batch an iteration takes its time if one row needs it: times of forced depths do not add up"
 
 
 @dataclass(frozen=True)
@@ -113,22 +114,24 @@ def forced_depths(max_depth: int) -> list[int]:
 def _measured(model: AniraForCausalLM, ids: Tensor, batch: int, repeats: int) -> Measured:
     depths = forced_depths(model.config.max_depth)
     found = measure_decoding(model, ids, batch=batch, depths=depths, repeats=repeats)
-    full = found[depths[-1]]
+    own, full = found[OWN], found[depths[-1]]
+    forced = {depth: found[depth].seconds for depth in depths}
+    deciding = deciding_share(own.seconds, forced, own.depth_shares) if batch == 1 else Estimate(None, reason=BATCHED)
     return Measured(
         batch=batch,
         rows=len(ids),
-        own=_way(found[OWN], found, full),
-        forced=tuple(_way(found[depth], found, full) for depth in depths),
-        flops=_flops(found[OWN].cost),
+        own=_way(own, forced, full),
+        forced=tuple(_way(found[depth], forced, full) for depth in depths),
+        deciding=deciding,
+        flops=_flops(own.cost),
         full_flops=_flops(full.cost),
     )
 
 
-def _way(one: Decoded, found: dict[int, Decoded], full: Decoded) -> Way:
-    forced = {depth: decoded.seconds for depth, decoded in found.items() if depth != OWN}
+def _way(one: Decoded, forced: Mapping[int, Sequence[float]], full: Decoded) -> Way:
     return Way(
         depth=one.cost.mean_depth,
-        time=savings(one.seconds, forced, one.depth_shares),
+        time=savings(one.seconds, forced),
         core_bytes=one.core_bytes / full.core_bytes,
         cache_bytes=one.cache_bytes / full.cache_bytes,
         milliseconds=1e3 * float(np.median(one.seconds)) / one.cost.tokens,

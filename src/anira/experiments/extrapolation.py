@@ -23,7 +23,9 @@ from anira.tasks.base import Knob
 from anira.training import RunFolder
 
 TASK: Final = "mano"
-VARIANTS: Final = ("anira-e", "anira-o", "fixed", "unshared")
+ADAPTIVE: Final = ("anira-e", "anira-o")
+"""The variants that the claim of no generalisation is about; the others are what they are compared with."""
+VARIANTS: Final = (*ADAPTIVE, "fixed", "unshared")
 RIVALS: Final = ("anira-e", "fixed")
 """The variants that the paper says ANIRA-O keeps its accuracy longer than."""
 
@@ -48,13 +50,14 @@ def reproduce(setting: Setting) -> Outcome:
     compared = compare_with_rivals(shown)
     rivals = [found for _, found in compared]
     drops, graceful = judge_generalisation([run.figures for run in shown]), judge_graceful(compared)
+    adaptive = judge_generalisation([run.figures for run in shown if run.figures.labels.variant in ADAPTIVE])
     return make_files(
         setting,
         extrapolation_sheet(shown, rivals, [*drops, *graceful]),
         runs=used,
         figures=shown,
         tables=extrapolation_tables(shown, rivals),
-        claims={"no-generalisation": drops, "o-degrades-gracefully": graceful},
+        claims={"no-generalisation": adaptive, "o-degrades-gracefully": graceful},
         beside={"pairs": [to_dict(one) for one in rivals]},
     )
 

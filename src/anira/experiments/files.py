@@ -1,7 +1,7 @@
 """The files of an experiment: its page, its tables, its figures as JSON; and the records of its runs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +64,28 @@ def evaluated(run: UsedRun, name: str, wanted: EvaluationConfig, setting: Settin
 
 
 def records_folder(run: UsedRun, name: str, setting: Setting) -> Path:
-    """Return where records of a run are, or are to be made: RUN/records/NAME.
+    """Return where records of a run are, or are to be made: RUN/records/NAME."""
+    return _place(run, name, setting, is_complete)
+
+
+def file_of_run(run: UsedRun, name: str, setting: Setting) -> Path:
+    """Return where a file about a run's records is, or is to be made: RUN/records/NAME."""
+    return _place(run, name, setting, Path.is_file)
+
+
+def _place(run: UsedRun, name: str, setting: Setting, is_there: Callable[[Path], bool]) -> Path:
+    """Return a place in a run, or beside it.
 
     A published run stays as it is: what it lacks is made under its name in the folder of runs.
     """
-    records = run.folder / "records" / name
-    if is_complete(records) or not any(place in run.folder.parents for place in setting.published):
-        return records
+    own = run.folder / "records" / name
+    if is_there(own) or not any(place in run.folder.parents for place in setting.published):
+        return own
     beside = setting.runs / run.folder.parent.name / run.folder.name
-    beside.mkdir(parents=True, exist_ok=True)
+    made = beside / "records" / name
+    made.parent.mkdir(parents=True, exist_ok=True)
     write_text(beside / "config.json", (run.folder / "config.json").read_text())
-    return beside / "records" / name
+    return made
 
 
 def is_complete(records: Path) -> bool:
@@ -89,4 +100,11 @@ def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     partial = path.with_name(f".{path.name}.part")
     partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def write_table(path: Path, table: pl.DataFrame) -> None:
+    """Write a Parquet file whole or not at all."""
+    partial = path.with_name(f".{path.name}.part")
+    table.write_parquet(partial)
     partial.replace(path)

@@ -1,18 +1,20 @@
 """The index page of a folder of experiments: what was made there, and what it shows."""
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
 from anira.experiments import EXPERIMENTS
 from anira.experiments.files import write_text
+from anira.experiments.stored import read_stored
 from anira.report.experiments.sheet import Section, Sheet, Table, sheet_page
 
 
 def write_index(out: Path) -> Path:
-    """Write index.html with a line for every experiment whose page is in the folder; return its path."""
-    rows = [_line(out, name) for name in EXPERIMENTS if (out / f"{name}.html").exists()]
+    """Write index.html with a line for every experiment that was made in the folder; return its path."""
+    rows = [_line(out, name, found) for name in EXPERIMENTS if (found := read_stored(out, name))]
     sheet = Sheet(name="index", title="The paper, experiment by experiment", runs=[], sections=[_section(rows)])
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "index.html", sheet_page(sheet))
@@ -25,8 +27,7 @@ def _section(rows: list[dict[str, str]]) -> Section:
     return Section(title="Pages", tables=[Table("all pages", rows)], below=missing)
 
 
-def _line(out: Path, name: str) -> dict[str, str]:
-    found = json.loads((out / f"{name}.json").read_text())
+def _line(out: Path, name: str, found: Mapping[str, Any]) -> dict[str, str]:
     tables = sorted(path.name for path in out.glob(f"{name}*.csv"))
     return {
         "experiment": _link(f"{name}.html", name),

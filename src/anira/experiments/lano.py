@@ -1,22 +1,23 @@
 """The paper's table of LANO: Spearman of expected depth with proxies of a token's difficulty, for ANIRA-E and ANIRA-O.
 
 Each run writes strings of its own, from <bos> to <eos>; the parser reads them, and depths are compared with what it
-found. Beside the paper's figure stand its controls, the true entropy of the next token, and how well the run has
-learned the language at all: the share of its strings that are sentences, and its cross-entropy above the floor.
+found. Beside the paper's figure stand its controls, what models have that were never trained, the true entropy of the
+next token, and how well the run has learned the language at all: the share of its strings that are sentences, and its
+cross-entropy above the floor.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from anira.analysis import Claim, Evidence, make_claim
-from anira.analysis.lano import LanoFigures, lano_figures
+from anira.analysis.lano import lano_figures
+from anira.analysis.lano_claims import judge_lano
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evaluate_sentences
-from anira.experiments.files import is_complete, make_files, records_folder
+from anira.experiments.files import file_of_run, is_complete, make_files, records_folder, write_table
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.experiments.untrained import MODELS, untrained_depths
 from anira.report.experiments.lano import LanoRun, correlation_table, lano_sheet
 from anira.tasks.lano import Lano, entropy_floor, length_distribution
 from anira.training import RunFolder
@@ -31,9 +32,6 @@ PAPER: Final = {
     "ops_mul": {"anira-e": 0.645, "anira-o": 0.490},
 }
 """Proxy -> variant -> the paper's Spearman correlation with expected depth."""
-CLAIM: Final = "expected depth rises with the parser's multiplications, given the last token (Spearman)"
-SENTENCES: Final = 0.5
-"""A run of which no larger share of the strings are sentences has not learned the language."""
 MARGIN: Final = 16
 """Tokens beyond the longest sentence of the language after which a string is cut."""
 
@@ -53,7 +51,7 @@ def reproduce(setting: Setting) -> Outcome:
     """Make lano.json, lano.csv and lano.html."""
     used = [run for variant in VARIANTS for run in runs_of(f"lano-{variant}-{setting.scale}", setting)]
     shown = [_figures(run, SIZES[setting.scale], setting) for run in used]
-    claims = _claims(used, shown)
+    claims = judge_lano([run.figures for run in shown])
     return make_files(
         setting,
         lano_sheet(shown, PAPER, claims),
@@ -73,12 +71,16 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> LanoRun:
     if not (is_complete(strings) and is_complete(held_out)):
         setting.tell(f"{run.preset}: {size.strings} strings from {run.folder}")
         _make_records(run.folder, size, _longest(task), strings, held_out)
+    untrained = file_of_run(run, f"untrained-{MODELS}-n{size.strings}.parquet", setting)
+    if not untrained.exists():
+        setting.tell(f"{run.preset}: the same strings in untrained models")
+        write_table(untrained, untrained_depths(RunFolder(run.folder).read_config(), strings))
     setting.tell(f"{run.preset}: correlations")
     return LanoRun(
         origin=run.origin,
         start_symbol=task.config.start_symbol,
         floor=entropy_floor(task.grammar()),
-        figures=lano_figures(strings, held_out),
+        figures=lano_figures(strings, held_out, untrained),
     )
 
 
@@ -100,21 +102,3 @@ def _task(folder: Path) -> Lano:
     if not isinstance(task, Lano):
         raise UserError(f"{folder} is a run of task {task.name!r}, not of lano")
     return task
-
-
-def _claims(used: Sequence[UsedRun], shown: Sequence[LanoRun]) -> list[Claim]:
-    """Judge whether depth follows the parser's work beyond what the last token says, over the seeds of a variant."""
-    groups: dict[tuple[str, tuple[str, ...]], list[LanoFigures]] = {}
-    for run, one in zip(used, shown, strict=True):
-        groups.setdefault((one.figures.variant, run.differs), []).append(one.figures)
-    return [
-        make_claim(CLAIM, f"lano {variant}", [(one.run_id, _evidence(one)) for one in group])
-        for (variant, _), group in groups.items()
-    ]
-
-
-def _evidence(figures: LanoFigures) -> Evidence:
-    """Return what a run says; one that has not learned the language says nothing."""
-    written = figures.grammatical.value or 0.0
-    why = "" if written > SENTENCES else f"only {written:.0%} of its strings are sentences of the language"
-    return Evidence(figures.seed, figures.row("possible", "predicts", "ops_mul").given_input, why)

@@ -1,11 +1,11 @@
 """The runs of an experiment: those that are finished, or one that is trained now."""
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from anira.analysis.records import read_asked
 from anira.config import UserError, to_dict
 from anira.experiments.setting import Setting, UsedRun
 from anira.report.settings import differences
@@ -50,13 +50,23 @@ def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]
 
 
 def is_finished(folder: Path) -> bool:
-    """Say whether a run came to its last step and to the evaluation after it."""
+    """Say whether a run came to its last step and to the evaluation after it.
+
+    Where that evaluation is complete and the configuration cannot be read, whoever asks must decide: another training
+    may take hours, and would stand beside this run.
+    """
+    try:
+        final = read_asked(folder / "records" / "final")
+    except UserError:
+        return False
+    if not final.get("complete"):
+        return False
     try:
         config = RunFolder(folder).read_config()
-        final = json.loads((folder / "records" / "final" / "evaluation.json").read_text())
-    except (UserError, OSError, ValueError):
-        return False
-    return bool(final.get("complete")) and final.get("step") == config.steps
+    except UserError as error:
+        advice = "repair the file, or move the folder away to train the run again"
+        raise UserError(f"{error}, but its last evaluation is complete: {advice}") from error
+    return bool(final.get("step") == config.steps)
 
 
 def _used(name: str, folder: Path, *, found: bool, seconds: float) -> UsedRun:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anira.analysis import Estimate, Summary, judge_claims
-from anira.analysis.claims import obstacle
+from anira.analysis.claims import in_training, obstacle
 from anira.report.runs import Run
 
 
@@ -79,7 +79,8 @@ def _several(summaries: Sequence[Summary], knob: str) -> str:
 
 def _caveats(summaries: Sequence[Summary], knob: str) -> Iterator[str]:
     verdict = judge_claims(summaries)[0].verdict
-    yield f"As a claim that depth rises with {knob}: {verdict.word}; {verdict.reason}."
+    where = ", over the values of training" if in_training(summaries[0].alignment).subset == "seen" else ""
+    yield f"As a claim that depth rises with {knob}{where}: {verdict.word}; {verdict.reason}."
     if any(control.kind == "answer" and not control.separable for summary in summaries for control in summary.position):
         yield f"The position of the answer determines {knob} in this task: the two cannot be told apart here."
     for summary in summaries:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from anira.report.about import KnobWords
 from anira.report.drawing.figures import accuracy_figure, depth_figure, dynamics_figure
-from anira.report.drawing.style import Style, css_of, knob_looks, styles
+from anira.report.drawing.style import Style, css_of, knob_looks, legend, styles
 from anira.report.findings import Findings, findings
 from anira.report.runs import Run
 from anira.report.summary import Row, probe_rows, rows_table, summary_rows
@@ -58,8 +58,8 @@ class TaskPart:
 
 def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
     """Compute and draw all there is to show of the runs of one task."""
-    looks = styles({run.experiment: run.config["variant"] for run in runs})
-    run_looks = {run.label: looks[run.experiment] for run in runs}
+    run_looks = styles({run.label: run.experiment for run in runs})
+    looks = legend(run_looks)
     task, max_depth = runs[0].task, max(run.max_depth for run in runs)
     tables = {
         "accuracy_by_knob": accuracy_table(runs),

@@ -1,6 +1,7 @@
 """Synthetic records of strings that a model wrote, with effects planted in them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from anira.analysis.lano import PROXIES
+from anira.analysis.untrained import UNTRAINED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,22 @@ def write_strings(folder: Path, plan: Strings) -> Path:
     lengths = rng.integers(plan.length // 2, 3 * plan.length // 2, size=plan.n)
     parts = [_string(plan, i, length, rng) for i, length in enumerate(lengths)]
     return _write(folder, plan, _instances(plan, lengths), pl.concat(parts))
+
+
+def write_untrained(path: Path, strings: Path, effects: Sequence[float], draw: int = 100) -> Path:
+    """Write the depths of untrained models, one for each effect of the proxies of the token that is predicted."""
+    rng = np.random.default_rng(draw)
+    tokens = pl.read_parquet(strings / "tokens-k004.parquet")
+    ahead = tokens["probe_ops_mul"].fill_null(0)
+    tokens.select(
+        "instance_id",
+        "position",
+        *(
+            (effect * ahead + rng.normal(size=len(tokens))).cast(pl.Float32).alias(f"{UNTRAINED}{i}")
+            for i, effect in enumerate(effects)
+        ),
+    ).write_parquet(path)
+    return path
 
 
 def _string(plan: Strings, i: int, length: int, rng: np.random.Generator) -> pl.DataFrame:

@@ -1,9 +1,13 @@
 import json
+from dataclasses import replace
 
 import pytest
 from tests.unit.analysis.records_support import Plan, write_run
 
-from anira.analysis import judge_claims, summarize
+from anira.analysis import Estimate, judge_claims, summarize
+from anira.analysis.claims import in_training
+
+UP, DOWN = Estimate(0.3, 0.2, 0.4), Estimate(-0.3, -0.4, -0.2)
 
 
 @pytest.fixture
@@ -70,3 +74,16 @@ def test_accuracy_counts_on_the_knobs_of_training(summary):
     wide = summary("a", knobs=(1, 2, 8), seen=(1, 2))
     assert wide.seen.instances == 120
     assert judge_claims([wide])[0].verdict.reason == "1 seed, and 3 are needed"
+
+
+def test_only_knobs_of_training_are_judged(summary):
+    narrow = summary("narrow", knobs=(1, 2), seen=(1, 2))
+    wide = [summary(f"w{seed}", seed=seed, draw=seed, knobs=(1, 2, 8), seen=(1, 2)) for seed in range(3)]
+    assert in_training(narrow.alignment) == narrow.aligned()
+    assert in_training(wide[0].alignment) == wide[0].aligned(subset="seen") != wide[0].aligned()
+    flipped = [
+        replace(one, alignment=tuple(replace(row, slope=UP if row.subset == "all" else DOWN) for row in one.alignment))
+        for one in wide
+    ]
+    assert judge_claims(flipped)[0].verdict.word == "contradicted"
+    assert judge_claims(flipped)[0].estimates == (DOWN,) * 3

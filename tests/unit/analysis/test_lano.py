@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from tests.unit.analysis.lano_support import Strings, write_strings
+from tests.unit.analysis.lano_support import Strings, write_strings, write_untrained
 
 from anira.analysis.lano import ALIGNMENTS, PROXIES, TOKEN_SETS, lano_figures
 from anira.config import UserError, to_dict
@@ -106,7 +106,36 @@ def test_rates_depth_and_cross_entropy(tmp_path):
     assert found.cross_entropy.low < found.cross_entropy.value < found.cross_entropy.high
     predicting = tokens.filter(pl.col("probe_ops_mul").is_not_null())
     assert found.depth.value == pytest.approx(predicting["expected_depth"].mean(), rel=1e-5, abs=1e-6)
-    assert (found.variant, found.seed, found.step, found.warnings) == ("anira-e", 0, 100, ())
+    who = found.labels
+    assert (who.variant, who.seed, who.step, found.warnings) == ("anira-e", 0, 100, ())
+
+
+def test_untrained_models_are_correlated_on_the_same_tokens(tmp_path):
+    folder = write_strings(tmp_path / "s", Strings(impossible=10))
+    depths = write_untrained(tmp_path / "depths.parquet", folder, [0.3, 0.0])
+    found = lano_figures(folder, folder, depths, draws=10)
+    tokens = pl.read_parquet(folder / "tokens-k004.parquet").join(
+        pl.read_parquet(depths), on=["instance_id", "position"], how="left", maintain_order="left"
+    )
+    kept = tokens.filter(pl.col("probe_ops_mul").is_not_null() & (pl.col("instance_id") >= 10))
+    row = found.row("grammatical", "predicts", "ops_mul").untrained
+    assert row.pooled == pytest.approx(
+        [stats.spearmanr(kept["probe_ops_mul"], kept[f"untrained_{i}"]).statistic for i in (0, 1)]
+    )
+    assert row.given_input[0] > 0.5
+    assert abs(row.given_input[1]) < 0.1
+    assert abs(found.row("grammatical", "reads", "ops_mul").untrained.pooled[0]) < 0.1
+    assert (
+        found.row("grammatical", "predicts", "ops_mul").pooled
+        == lano_figures(folder, folder, draws=10).row("grammatical", "predicts", "ops_mul").pooled
+    ), "they change nothing else"
+
+
+def test_depths_of_other_strings_are_refused(tmp_path):
+    folder, other = (write_strings(tmp_path / str(n), Strings(n=n)) for n in (20, 10))
+    depths = write_untrained(tmp_path / "depths.parquet", other, [0.0])
+    with pytest.raises(UserError, match="has not the depths of all tokens"):
+        lano_figures(folder, folder, depths, draws=10)
 
 
 def test_intervals_cluster_by_string(tmp_path):

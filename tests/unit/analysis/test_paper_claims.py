@@ -4,14 +4,25 @@ import itertools
 
 import pytest
 
+from anira.analysis import Estimate, make_claim
 from anira.analysis.paper_claims import combine
-from anira.analysis.verdict import Verdict
+from anira.analysis.verdict import Evidence, Verdict
 
-WORDS = ("supported", "contradicted", "inconclusive", "not testable")
+UP, DOWN, FLAT = Estimate(0.3, 0.2, 0.4), Estimate(-0.3, -0.4, -0.2), Estimate(0.1, -0.1, 0.3)
+WORDS = {
+    "supported": UP,
+    "contradicted": DOWN,
+    "inconclusive": FLAT,
+    "not testable": Estimate(None, reason="the depth is constant"),
+}
+
+
+def setting(estimate, seeds=3, name="mano anira-e"):
+    return make_claim("depth rises", name, [(f"run {seed}", Evidence(seed, estimate)) for seed in range(seeds)])
 
 
 def combined(*words):
-    return combine([Verdict(word, "") for word in words])
+    return combine([setting(WORDS[word]) for word in words])
 
 
 @pytest.mark.parametrize("words", list(itertools.product(WORDS, repeat=3)))
@@ -24,3 +35,18 @@ def test_settings_must_agree(words):
 def test_the_reason_counts_them():
     assert combined("supported", "inconclusive", "supported").reason == "2 supported, 1 inconclusive"
     assert combine([]) == Verdict("not testable", "no experiment has looked at it")
+
+
+@pytest.mark.parametrize("agreeing", [UP, FLAT])
+def test_a_setting_of_few_seeds_does_not_vote(agreeing):
+    assert combine([setting(UP), setting(agreeing, seeds=1)]) == Verdict(
+        "supported", "1 supported, 1 with fewer than 3 seeds"
+    )
+    assert combine([setting(UP, seeds=2)]) == Verdict("inconclusive", "1 with fewer than 3 seeds")
+
+
+@pytest.mark.parametrize(("many", "few"), [(UP, DOWN), (DOWN, UP)])
+def test_one_seed_against_the_others_keeps_them_from_a_verdict(many, few):
+    found = combine([setting(many), setting(few, seeds=1, name="clrs sort anira-o")])
+    assert found.word == "inconclusive"
+    assert found.reason.endswith("1 with fewer than 3 seeds, of which against the others: clrs sort anira-o")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anira.analysis.repeats import median_estimate
-from anira.analysis.savings import savings
+from anira.analysis.savings import deciding_share, savings
 
 FIXED, ITERATION, DECIDING = 2.0, 0.5, 0.3
 SHARES = (0.25, 0.5, 0.0, 0.25)
@@ -24,32 +24,32 @@ def times(repeats, noise=0.0, seed=0):
 
 
 def test_planted_costs_are_recovered():
-    found, full = savings(*times(9), SHARES), FIXED + 4 * ITERATION
+    found, full = savings(*times(9)), FIXED + 4 * ITERATION
     assert found.whole.value == pytest.approx((FIXED + ITERATION * MEAN + DECIDING) / full)
     assert found.core.value == pytest.approx((ITERATION * MEAN + DECIDING) / (4 * ITERATION))
-    assert found.deciding.value == pytest.approx(DECIDING / full)
+    assert deciding_share(*times(9), SHARES).value == pytest.approx(DECIDING / full)
 
 
 def test_depths_that_were_not_forced_lie_between_those_that_were():
     own, forced = times(7)
-    some = savings(own, {depth: forced[depth] for depth in (1, 4)}, SHARES)
-    assert some.deciding.value == pytest.approx(DECIDING / (FIXED + 4 * ITERATION))
+    some = deciding_share(own, {depth: forced[depth] for depth in (1, 4)}, SHARES)
+    assert some.value == pytest.approx(DECIDING / (FIXED + 4 * ITERATION))
 
 
 def test_intervals_cover_the_truth_at_their_rate():
     truth = DECIDING / (FIXED + 4 * ITERATION)
-    found = [savings(*times(15, noise=0.02, seed=seed), SHARES).deciding for seed in range(60)]
+    found = [deciding_share(*times(15, noise=0.02, seed=seed), SHARES) for seed in range(60)]
     assert sum(one.low <= truth <= one.high for one in found) >= 52
 
 
 def test_one_depth_has_no_core_to_tell_apart():
-    found = savings([1.0] * 6, {1: [1.0] * 6}, (1.0,))
+    found = savings([1.0] * 6, {1: [1.0] * 6})
     assert (found.core.value, found.core.reason) == (None, "there is one depth only")
     assert found.whole.value == 1
 
 
 def test_a_core_that_takes_no_time_is_undefined():
-    found = savings([1.0] * 6, {1: [1.1] * 6, 2: [1.0] * 6}, (0.5, 0.5))
+    found = savings([1.0] * 6, {1: [1.1] * 6, 2: [1.0] * 6})
     assert (found.core.value, found.core.reason) == (None, "less depth takes no less time here")
 
 

@@ -7,8 +7,8 @@ UP, DOWN, FLAT = Estimate(0.3, 0.2, 0.4), Estimate(-0.3, -0.4, -0.2), Estimate(0
 CONSTANT, FEW = Estimate(None, reason="the depth is constant"), Estimate(0.3, reason="too few instances")
 
 
-def word(*estimates, claimed=1):
-    return judge([Evidence(seed, estimate) for seed, estimate in enumerate(estimates)], claimed=claimed).word
+def word(*estimates):
+    return judge([Evidence(seed, estimate) for seed, estimate in enumerate(estimates)]).word
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,6 @@ def word(*estimates, claimed=1):
 )
 def test_every_one_of_three_seeds_must_agree(estimates, expected):
     assert word(*estimates) == expected
-
-
-def test_a_claim_may_be_that_something_falls():
-    assert word(DOWN, DOWN, DOWN, claimed=-1) == "supported"
-    assert word(UP, UP, UP, claimed=-1) == "contradicted"
 
 
 def test_a_seed_that_has_not_learned_cannot_speak_and_is_not_dropped():

@@ -76,6 +76,21 @@ def test_what_cannot_be_read_is_said(tmp_path):
         make(tmp_path)
 
 
+def test_claims_of_another_form_are_refused(tmp_path):
+    old = claim("mano anira-e", [UP] * 3)
+    del old["verdict"]
+    store(tmp_path, "lano", {"follows-complexity": [old]})
+    with pytest.raises(UserError, match=r"lano.json has claims of another form; make it again with"):
+        make(tmp_path)
+
+
+def test_what_was_not_made_is_named(tmp_path):
+    store(tmp_path, "lano", {})
+    make(tmp_path)
+    absent = [name for name in EXPERIMENTS if name not in ("lano", "claims")]
+    assert f"not counted: {', '.join(absent)}." in (tmp_path / "claims.html").read_text()
+
+
 def test_the_index_lists_what_is_there(tmp_path):
     store(tmp_path, "lano", {})
     (tmp_path / "lano.csv").write_text("a,b\n")

@@ -1,6 +1,7 @@
 """Which sizes the figure of CLRS goes over, and from what it is made."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.training_support import train_tiny
@@ -69,3 +70,25 @@ def test_records_and_baselines_are_made_once(tmp_path):
     cells = [(one["subtask"], one["size"], one["copy"]) for one in found["runs"][0]["baselines"]]
     assert cells == [("minimum", 3, None), ("minimum", 4, None), ("minimum", 5, None), ("segments_intersect", 3, None)]
     assert "segments_intersect" in again.text
+
+
+def test_baselines_of_a_published_run_lie_beside_it(tmp_path):
+    """Its records may be complete without them."""
+    task = {"tasks": ["minimum"], "sizes": [3, 4]}
+
+    def train(name, out, changes):
+        return train_tiny(out, name, steps=2, task_config=task)
+
+    reproduce(Setting(scale="smoke", out=tmp_path, runs=tmp_path / "results", train=train))
+    for path in (tmp_path / "results").rglob("baselines.json"):
+        path.unlink()
+    published = sorted((tmp_path / "results").rglob("*"))
+    where = Setting(
+        scale="smoke", out=tmp_path, runs=tmp_path / "runs", published=(tmp_path / "results",), train=lambda *_: 1 / 0
+    )
+    reproduce(where)
+    assert sorted((tmp_path / "results").rglob("*")) == published
+    assert len(list((tmp_path / "runs").rglob("records/sizes-n16/baselines.json"))) == 2
+    told = []
+    reproduce(replace(where, tell=told.append))
+    assert not any(line.endswith(": baselines") for line in told)

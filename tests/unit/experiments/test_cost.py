@@ -38,8 +38,11 @@ def test_files_from_tiny_runs(tmp_path, one_task):
         "d/D, and at most 1/D more"
     )
     assert (table["milliseconds_a_token"] > 0).all()
+    assert table.drop_nulls("deciding_time").select("batch", "way").rows() == [(1, "own")] * 2
     found = json.loads((tmp_path / "cost.json").read_text())
     assert {"cpu", "torch", "threads"} <= found["machine"].keys()
+    batched = [part["deciding"] for one in found["runs"] for part in one["measured"] if part["batch"] > 1]
+    assert batched == [{"value": None, "low": None, "high": None, "reason": cost.BATCHED}] * 2
     assert [one["preset"] for one in found["runs"]] == ["mano-anira-e-smoke", "mano-anira-o-smoke"]
     flops = pl.read_csv(tmp_path / "cost-flops.csv")
     assert (flops["execution"] <= flops["full_execution"]).all()

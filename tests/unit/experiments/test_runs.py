@@ -120,6 +120,19 @@ def test_a_run_is_finished_with_its_last_evaluation(root):
     assert not is_finished(root / "nowhere")
 
 
+def test_a_finished_run_whose_configuration_cannot_be_read_is_not_trained_again(root):
+    """One unknown key, as another version may have written it, must not cost hours."""
+    folder = the_run(root)
+    stored = json.loads((folder / "config.json").read_text())
+    stored["config"]["colour"] = "red"
+    (folder / "config.json").write_text(json.dumps(stored))
+    with pytest.raises(UserError, match=r"colour.*last evaluation is complete: repair the file, or move") as raised:
+        runs_of(PRESET, setting(root))
+    assert str(folder) in str(raised.value)
+    shutil.rmtree(folder / "records" / "final")
+    assert not is_finished(folder)
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_can_be_loaded(name):
     assert callable(load_experiment(name))

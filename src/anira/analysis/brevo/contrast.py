@@ -7,17 +7,19 @@ is true. With depth shuffled within instances both shares are noise of the same 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
-from anira.analysis.bootstrap import DRAWS, bootstrap
+from anira.analysis.bootstrap import DRAWS, resamples
 from anira.analysis.brevo.regression import RegressionFigures
 from anira.analysis.brevo.shares import POSITION, added_by_groups, moments_of, shuffled_groups, sizes_of
 from anira.analysis.brevo.tokens import AnswerTokens
-from anira.analysis.claims import Claim, make_claim
-from anira.analysis.intervals import Estimate, Floats
+from anira.analysis.claims import Claim, identity, make_claim
+from anira.analysis.intervals import Estimate, Floats, percentile
 from anira.analysis.nulls import Null, nulls_cover_zero
+from anira.analysis.summary import Labels
 from anira.analysis.verdict import Evidence
 
 CLAIM: Final = (
@@ -26,12 +28,17 @@ CLAIM: Final = (
 )
 
 
+UNDEFINED: Final = "within instances the features explain nothing"
+
+Read = tuple[AnswerTokens, RegressionFigures]
+"""The tokens of a run, and what was found in them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
     """The state's share in one run of ANIRA-O less that in the run of ANIRA-E with the same seed."""
 
-    seed: int
-    runs: tuple[str, str]
+    labels: tuple[Labels, Labels]
     """E, O."""
     difference: Estimate
     given_position: Estimate
@@ -41,32 +48,42 @@ class Contrast:
     obstacle: str
     """Why the two cannot speak about the claim, or an empty string."""
 
+    @property
+    def seed(self) -> int:
+        """The seed of both runs."""
+        return self.labels[0].seed
 
-def contrast(
-    early: tuple[AnswerTokens, RegressionFigures],
-    online: tuple[AnswerTokens, RegressionFigures],
-    *,
-    seed: int = 0,
-    draws: int = DRAWS,
-) -> Contrast:
+    @property
+    def runs(self) -> str:
+        """Name the two runs."""
+        return " and ".join(one.run_id for one in self.labels)
+
+
+def match_runs(early: Sequence[Read], online: Sequence[Read]) -> list[tuple[Read, Read]]:
+    """Return every two runs of ANIRA-E and ANIRA-O that have the same seed, in its order."""
+    pairs = [(one, other) for one in early for other in online if one[0].labels.seed == other[0].labels.seed]
+    return sorted(pairs, key=lambda pair: pair[0][0].labels.seed)
+
+
+def contrast(early: Read, online: Read, *, seed: int = 0, draws: int = DRAWS) -> Contrast:
     """Compare two runs; the instances of each are resampled on their own."""
-    who, runs = early[1].seed, (early[1].run_id, online[1].run_id)
-    obstacles = [f"{one.variant}: {why}" for _, one in (early, online) if (why := one.undefined or one.obstacle)]
+    labels = early[0].labels, online[0].labels
+    obstacles = [f"{one.labels.variant}: {why}" for _, one in (early, online) if (why := one.undefined or one.obstacle)]
     if early[0].undefined or online[0].undefined:
         nothing = Estimate(None, reason="; ".join(obstacles))
-        return Contrast(
-            seed=who, runs=runs, difference=nothing, given_position=nothing, null=None, obstacle=nothing.reason
-        )
-    rng, *null_rngs = np.random.default_rng(seed).spawn(3)
-    statistic = _Difference(early[0], online[0])
-    difference, given_position = bootstrap({"share": statistic}, statistic.strata, rng=rng, draws=draws)["share"]
-    shares = [shuffled_groups(one[0], rng=rng).share for one, rng in zip((early, online), null_rngs, strict=True)]
-    null = Null.of(shares[1] - shares[0])
+        return Contrast(labels=labels, difference=nothing, given_position=nothing, null=None, obstacle=nothing.reason)
+    streams = np.random.default_rng(seed).spawn(4)
+    in_early, in_online = (
+        _resampled_shares(tokens, rng=rng, draws=draws)
+        for (tokens, _), rng in zip((early, online), streams[:2], strict=True)
+    )
+    difference, given_position = (percentile(float(row[0]), row[1:], UNDEFINED) for row in in_online - in_early)
+    shuffled = [shuffled_groups(one[0], rng=rng).share for one, rng in zip((early, online), streams[2:], strict=True)]
+    null = Null.of(shuffled[1] - shuffled[0])
     if not nulls_cover_zero([null]):
         obstacles.append("the null of the difference does not cover zero")
     return Contrast(
-        seed=who,
-        runs=runs,
+        labels=labels,
         difference=difference,
         given_position=given_position,
         null=null,
@@ -74,25 +91,25 @@ def contrast(
     )
 
 
-def judge_contrasts(contrasts: Sequence[Contrast]) -> Claim:
-    """Return the verdict on the claim; two runs of a seed are one piece of evidence."""
-    evidence = [(" and ".join(one.runs), Evidence(one.seed, one.difference, one.obstacle)) for one in contrasts]
-    return make_claim(CLAIM, "brevo anira-e and anira-o", evidence)
+def _resampled_shares(tokens: AnswerTokens, *, rng: np.random.Generator, draws: int) -> Floats:
+    """Return the state's share, and it given position (2, 1 + draws): in the records, then in every resample."""
+    moments = moments_of(tokens, within=True)
+    parts = []
+    for weights in chain([None], resamples(sizes_of(tokens), rng=rng, draws=draws)):
+        explained = moments.explained(weights)
+        parts.append(np.stack([added_by_groups(explained, given=given).share for given in ((), POSITION)]))
+    return np.concatenate(parts, axis=1)
 
 
-class _Difference:
-    """Two figures over the instances of both runs, one after the other: the difference, and it given position."""
+def judge_contrasts(contrasts: Sequence[Contrast]) -> list[Claim]:
+    """Return a verdict for each two experiments, over their seeds; two runs of a seed are one piece of evidence."""
+    groups: dict[tuple[str, ...], list[Contrast]] = {}
+    for one in sorted(contrasts, key=lambda one: one.seed):
+        groups.setdefault(tuple(map(identity, one.labels)), []).append(one)
+    return [_claim(group) for group in groups.values()]
 
-    undefined = "within instances the features explain nothing"
 
-    def __init__(self, early: AnswerTokens, online: AnswerTokens) -> None:
-        self._early, self._online = moments_of(early, within=True), moments_of(online, within=True)
-        sizes = sizes_of(early), sizes_of(online)
-        self.strata = np.concatenate([sizes[0], sizes[1] + sizes[0].max() + 1])
-
-    def __call__(self, weights: Floats) -> Floats:
-        """Return both figures in every resample."""
-        middle = self._early.num_instances
-        early, online = self._early.explained(weights[:middle]), self._online.explained(weights[middle:])
-        shares = [[added_by_groups(one, given=given).share for one in (early, online)] for given in ((), POSITION)]
-        return np.stack([in_online - in_early for in_early, in_online in shares])
+def _claim(group: Sequence[Contrast]) -> Claim:
+    evidence = [(one.runs, Evidence(one.seed, one.difference, one.obstacle)) for one in group]
+    early, online = group[0].labels
+    return make_claim(CLAIM, f"{early.task} {early.variant} and {online.variant}", evidence)

@@ -9,7 +9,7 @@ can be compared.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -29,6 +29,7 @@ from anira.analysis.brevo.shares import (
     sizes_of,
 )
 from anira.analysis.brevo.tokens import FEATURES, READ, SIZE, STATE, STRUCTURE, AnswerTokens
+from anira.analysis.claims import null_obstacle
 from anira.analysis.intervals import Estimate, Floats, Ints
 from anira.analysis.linear_fit import (
     INTERCEPT,
@@ -38,7 +39,8 @@ from anira.analysis.linear_fit import (
     holm,
     shuffled_coefficients,
 )
-from anira.analysis.nulls import Null, nulls_cover_zero
+from anira.analysis.nulls import Null
+from anira.analysis.summary import Labels
 from anira.analysis.verdict import why_silent
 
 SHOWN: Final = ("out_degree_dep", "dfs_depth", "frontier_ready", "newly_enabled")
@@ -108,7 +110,7 @@ class Fits:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupShares:
-    """Structure against state: what each group of features adds to the other (brevo_shares.py)."""
+    """Structure against state: what each group of features adds to the other (shares.py)."""
 
     structure: Estimate
     """Of the variance within instances."""
@@ -141,11 +143,7 @@ class PositionShares:
 class RegressionFigures:
     """What the records of one run say; where `undefined` has a reason, there is nothing else."""
 
-    run_id: str
-    variant: str
-    seed: int
-    step: int
-    override: str
+    labels: Labels
     accuracy: Accuracy
     instances: int
     tokens: int
@@ -168,29 +166,29 @@ class RegressionFigures:
     @property
     def obstacle(self) -> str:
         """Why the run cannot speak about alignment, or an empty string."""
-        covered = nulls_cover_zero([row.null_within for row in self.main])
-        return why_silent(self.accuracy, override=self.override) or ("" if covered else "a null does not cover zero")
+        why = why_silent(self.accuracy, override=self.labels.override)
+        return why or null_obstacle(row.null_within for row in self.main)
 
 
 def brevo_regression(tokens: AnswerTokens, *, seed: int = 0, draws: int = DRAWS) -> RegressionFigures:
     """Compute all figures of one run; `seed` is that of resampling and shuffling."""
     rng, null_rng, group_rng = np.random.default_rng(seed).spawn(3)
-    same = {
-        **{name: getattr(tokens, name) for name in ("run_id", "variant", "seed", "step", "override")},
-        "accuracy": tokens.accuracy,
-        "instances": tokens.instances,
-        "tokens": len(tokens.instance),
-        "undefined": tokens.undefined,
-        "warnings": tokens.warnings,
-    }
+    nothing = RegressionFigures(
+        labels=tokens.labels,
+        accuracy=tokens.accuracy,
+        instances=tokens.instances,
+        tokens=len(tokens.instance),
+        undefined=tokens.undefined,
+        warnings=tokens.warnings,
+    )
     if tokens.undefined:
-        return RegressionFigures(**same)
+        return nothing
     moments = moments_of(tokens)
     model = _choose(moments.explained())
     estimates = _resampled(tokens, moments, model, rng=rng, draws=draws)
     coefficients = LinearFit(_features(tokens, model.final), tokens.expected_depth, tokens.instance).coefficients
-    return RegressionFigures(
-        **same,
+    return replace(
+        nothing,
         main=_main(tokens, null_rng),
         stages=tuple(_stage(name, moments.explained(), model, estimates, coefficients) for name in FEATURES),
         intercept=coefficients[INTERCEPT].estimate,

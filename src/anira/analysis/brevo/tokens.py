@@ -17,9 +17,9 @@ from typing import Final
 import polars as pl
 
 from anira.analysis.accuracy import Accuracy, accuracy_overall
-from anira.analysis.instances import LABELS
 from anira.analysis.intervals import Floats, Ints
 from anira.analysis.records import Evaluation
+from anira.analysis.summary import Labels, labels_of
 from anira.config import UserError
 
 SIZE: Final = "num_nodes"
@@ -49,11 +49,7 @@ FEWEST: Final = 50
 class AnswerTokens:
     """One row a node of a right answer, in the order of instances and positions."""
 
-    run_id: str
-    variant: str
-    seed: int
-    step: int
-    override: str
+    labels: Labels
     accuracy: Accuracy
     """Over the sizes that training rows have, or over all where there are none of those."""
     instances: int
@@ -81,12 +77,12 @@ class AnswerTokens:
 def read_answer_tokens(evaluation: Evaluation) -> AnswerTokens:
     """Read what the regression needs from the records of one evaluation."""
     instances = evaluation.collect(evaluation.instances.sort("knob", "instance_id"))
-    first = instances.row(0, named=True)
-    if first["task"] != "brevo":
-        raise UserError(f"{evaluation.folder} has records of task {first['task']!r}, not of brevo")
+    labels = labels_of(evaluation, instances)
+    if labels.task != "brevo":
+        raise UserError(f"{evaluation.folder} has records of task {labels.task!r}, not of brevo")
     tokens = _with_read(_answer_rows(evaluation, instances.filter("correct")))
     return AnswerTokens(
-        **{name: first[name] for name in LABELS if name in ("run_id", "variant", "seed", "step", "override")},
+        labels=labels,
         accuracy=accuracy_overall(instances, seen_only="seen" in instances["split"]),
         instances=int(instances["correct"].sum()),
         instance=tokens["instance"].cast(pl.Int64).to_numpy(),

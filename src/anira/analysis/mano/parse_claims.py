@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from anira.analysis.claims import Claim, experiment, identity, make_claim
-from anira.analysis.intervals import Estimate
+from anira.analysis.intervals import excess
 from anira.analysis.mano.parse_state import CONTRASTS, ParseStateFigures
-from anira.analysis.nulls import Null
 from anira.analysis.verdict import Evidence, why_silent
 
 HELD: Final = {
@@ -22,7 +21,8 @@ def judge_reading(runs: Sequence[ParseStateFigures]) -> list[Claim]:
     """Return four verdicts for each experiment, that is for all runs that differ in nothing but the seed.
 
     They are about the two contrasts of exit depth, as in the paper and at equal position and d_t: what only counts
-    positions is found by the first and not by the second.
+    positions is found by the first and not by the second. Each is judged by its excess over the same contrast with
+    depth shuffled within instances.
     """
     groups: dict[str, list[ParseStateFigures]] = {}
     for one in sorted(runs, key=lambda one: one.labels.seed):
@@ -32,24 +32,15 @@ def judge_reading(runs: Sequence[ParseStateFigures]) -> list[Claim]:
 
 def _claim(group: list[ParseStateFigures], name: str, form: str) -> Claim:
     evidence = [(one.labels.run_id, _evidence(one, name, form)) for one in group]
-    return make_claim(CONTRASTS[name] + HELD[name, form], experiment(group[0].labels), evidence)
+    text = f"{CONTRASTS[name]}{HELD[name, form]} (excess over shuffled depth)"
+    return make_claim(text, experiment(group[0].labels), evidence)
 
 
 def _evidence(figures: ParseStateFigures, name: str, form: str) -> Evidence:
+    """Return the contrast less its null: what differences between instances give is not zero and no evidence."""
     row = figures.contrast("exit_depth", name)
     estimate, null = (row.plain, row.null_plain) if form == "plain" else (row.matched, row.null_matched)
-    return Evidence(figures.labels.seed, estimate, _obstacle(figures, estimate, null))
-
-
-def _obstacle(figures: ParseStateFigures, estimate: Estimate, null: Null | None) -> str:
-    """Return why a run cannot speak about the claim, or an empty string."""
-    if why := why_silent(figures.accuracy, override=figures.labels.override):
-        return why
-    if (
-        estimate.direction
-        and estimate.value is not None
-        and null is not None
-        and null.low <= estimate.value <= null.high
-    ):
-        return "depth shuffled within instances gives as much"
-    return ""
+    if null is not None:
+        estimate = excess(estimate, mean=null.mean, low=null.low, high=null.high)
+    why = why_silent(figures.accuracy, override=figures.labels.override)
+    return Evidence(figures.labels.seed, estimate, why)

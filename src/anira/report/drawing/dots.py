@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anira.report.drawing.style import INK, PAPER, SOFT, Style
+from anira.report.drawing.style import INK, PAPER, SOFT, Style, thinness
 from anira.report.drawing.svg import draw
 
 _WIDTH, _ROW, _FRAME = 380, 44, 76  # pixels
@@ -25,13 +25,14 @@ def dots_figure(
         axes = figure.add_axes((0.40, 44 / height, 0.57, (height - _FRAME) / height))
         axes.set_title(title, loc="left", fontsize=11, color=INK, pad=7, x=-0.7)
         axes.axvline(0, color=SOFT, linewidth=0.8)
+        size = thinness(looks.values())
         for i, (label, look) in enumerate(looks.items()):
             part = table.filter(pl.col("label") == label, pl.col("key").is_in(list(rows))).drop_nulls("value")
             shift = _APART * ((i + 0.5) / len(looks) - 0.5)
             at = [list(rows).index(key) + shift for key in part["key"]]
-            axes.hlines(at, part["low"], part["high"], color=look.colour, linewidth=1.6)
-            axes.plot(part["value"], at, look.marker, color=look.colour, markersize=5)
-            axes.plot(part["paper"], at, look.marker, color=look.colour, markerfacecolor=PAPER, markersize=5)
+            axes.hlines(at, part["low"], part["high"], color=look.colour, linewidth=1.6 * size)
+            axes.plot(part["value"], at, look.marker, color=look.colour, markersize=6 * size)
+            axes.plot(part["paper"], at, look.marker, color=look.colour, markerfacecolor=PAPER, markersize=6 * size)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_yticks(range(len(rows)), list(rows.values()))
         axes.xaxis.set_major_locator(MaxNLocator(5))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anira.report.drawing.style import FAINT, INK, PAPER, SEEN, SOFT, Style, knob_looks
+from anira.report.drawing.style import FAINT, INK, PAPER, SEEN, SOFT, Style, knob_looks, thinness
 from anira.report.drawing.svg import draw
 
 _PANEL = (380, 270)
@@ -159,7 +159,7 @@ def _lines(axes: Axes, table: pl.DataFrame, looks: Mapping[str, Style], value: s
     """Draw a line for each label, its intervals as bars, and hollow markers at knobs that training has not seen."""
     gap = min(table["knob"].unique().sort().diff().drop_nulls(), default=1)
     labels = table["label"].unique(maintain_order=True).to_list()
-    size = 1.0 if len({looks[label] for label in labels}) == len(labels) else 0.6  # seeds share a look: thinner lines
+    size = thinness(looks[label] for label in labels)
     for i, label in enumerate(labels):
         part, look = table.filter(label=label).sort("knob"), looks[label]
         at = part["knob"] + gap * _DODGE * (i - (len(labels) - 1) / 2)

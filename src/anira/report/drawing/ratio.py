@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from anira.analysis.savings import share_with_exit
 from anira.report.drawing.style import INK, PAPER, SOFT, Style
 from anira.report.drawing.svg import draw
 
@@ -14,8 +14,8 @@ from anira.report.drawing.svg import draw
 def ratio_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, value: str, name: str, title: str) -> str:
     """Draw one share against mean depth: runs at their own depths, and the same weights at one depth for all tokens.
 
-    `table` has one row a run and way: label, variant, max_depth, way (own or forced), depth, the value and, where it
-    has an interval, its ends under the name with _low and _high.
+    `table` has one row a run and way: label, max_depth, way (own or forced), depth, the value and, where it has an
+    interval, its ends under the name with _low and _high.
     """
     full = int(table["max_depth"].max())  # type: ignore[arg-type]
     ends = [name for name in (value, f"{value}_high") if name in table.columns]
@@ -26,11 +26,12 @@ def ratio_figure(table: pl.DataFrame, looks: Mapping[str, Style], *, value: str,
         axes.set_title(f"{title} (1 = full depth)", loc="left", fontsize=11, color=INK, pad=7, x=-0.1)
         axes.set_xlabel("mean depth d (iterations executed a token)")
         axes.yaxis.grid(True)
-        depth = np.array([0.0, full - 1.0, full])
-        axes.plot(depth[[0, -1]], depth[[0, -1]] / full, color=SOFT, linewidth=1.3, linestyle=(0, (1, 1.5)))
-        axes.plot(depth, np.minimum(1, (depth + 1) / full), color=SOFT, linewidth=1.3, linestyle=(0, (6, 2)))
-        for (_, variant), part in table.group_by("label", "variant", maintain_order=True):
-            look = looks[str(variant)]
+        depths = (0, full - 1, full)
+        shares = [share_with_exit(depth, full) for depth in depths]
+        axes.plot((0, full), (0, 1), color=SOFT, linewidth=1.3, linestyle=(0, (1, 1.5)))
+        axes.plot(depths, shares, color=SOFT, linewidth=1.3, linestyle=(0, (6, 2)))
+        for (label,), part in table.group_by("label", maintain_order=True):
+            look = looks[str(label)]
             forced, own = part.filter(way="forced").sort("depth"), part.filter(way="own")
             axes.plot(forced["depth"], forced[value], color=look.colour, linestyle=look.line, linewidth=1.0)
             axes.plot(

@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anira.report.drawing.style import FAINT, INK, Style
+from anira.report.drawing.style import FAINT, INK, Style, thinness
 from anira.report.drawing.svg import draw
 
 _SIZE = (380, 270)
@@ -34,15 +34,15 @@ def spread_figure(
         axes = figure.add_axes((0.1, 0.18, 0.89, 0.72))
         axes.set_title(title, loc="left", fontsize=11, color=INK, pad=7)
         order = {place: i for i, place in enumerate(places)}
-        gap = _WIDTH / len(looks)
+        gap, size = _WIDTH / len(looks), thinness(looks.values())
         for i, (label, look) in enumerate(looks.items()):
             part = table.filter(label=label).drop_nulls("mean")
             at = [order[place] + gap * (i - (len(looks) - 1) / 2) for place in part["place"]]
             around = part["deviation"].fill_null(0)
             axes.vlines(at, part["mean"] - around, part["mean"] + around, color=look.colour, linewidth=0.8)
             sure = part.select(pl.col("mean_low", "mean_high").fill_null(pl.col("mean")))
-            axes.vlines(at, sure["mean_low"], sure["mean_high"], color=look.colour, linewidth=3.2)
-            axes.plot(at, part["mean"], look.marker, color=look.colour, markersize=5.5)
+            axes.vlines(at, sure["mean_low"], sure["mean_high"], color=look.colour, linewidth=3.2 * size)
+            axes.plot(at, part["mean"], look.marker, color=look.colour, markersize=5.5 * size)
         axes.set_xlim(-0.5, len(places) - 0.5)
         axes.set_xticks(range(len(places)), list(places.values()))
         axes.set_xlabel(below)

@@ -1,13 +1,15 @@
 """One look for every figure: who gets which colour, marker and line, and how colours reach the page.
 
+Looks belong to experiments: seeds of one experiment share a look, have thinner lines, and one entry of the legend.
+
 Figures are drawn with stand-in colours that no eye would tell apart; `css_of` says what each stands for. So the same
 SVG follows the page between light and dark.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Final
 
 INK, SOFT, FAINT, SEEN, PAPER = "#010101", "#010102", "#010103", "#010104", "#010105"
@@ -17,8 +19,10 @@ _STAND_IN: Final = re.compile(r"#01(01|02|03)([0-9a-f]{2})\b")
 
 @dataclass(frozen=True)
 class Style:
-    """How one variant looks: the three differ together, so that any one of them is enough to tell lines apart."""
+    """How one experiment looks: the three differ together, so that any one of them is enough to tell lines apart."""
 
+    name: str
+    """What the legend calls it."""
     series: int
     """Number of the colour, 1 to 6; the page's style sheet knows its shade in light and dark."""
     marker: str
@@ -42,32 +46,45 @@ class Style:
 
 
 _CYCLE: Final = (
-    Style(1, "o", ()),
-    Style(2, "s", (5, 2)),
-    Style(3, "^", (1.5, 1.5)),
-    Style(4, "D", (6, 2, 1.5, 2)),
-    Style(5, "v", (8, 3)),
-    Style(6, "P", (3, 1.5)),
+    Style("anira-e", 1, "o", ()),
+    Style("anira-o", 2, "s", (5, 2)),
+    Style("fixed", 3, "^", (1.5, 1.5)),
+    Style("unshared", 4, "D", (6, 2, 1.5, 2)),
+    Style("", 5, "v", (8, 3)),
+    Style("", 6, "P", (3, 1.5)),
 )
-_OWN: Final[Mapping[str, Style]] = MappingProxyType(
-    dict(zip(("anira-e", "anira-o", "fixed", "unshared"), _CYCLE, strict=False))
-)
+"""Our variants have looks of their own."""
 _KNOB_MARKERS: Final = "os^Dv"
 
 
-def styles(variants: Mapping[str, str]) -> dict[str, Style]:
-    """Give each experiment (name -> variant) its style: our variants always the same, others what is left, in order.
+def styles(experiments: Mapping[str, str]) -> dict[str, Style]:
+    """Give each run (label -> experiment) the look of its experiment: our variants always the same, others the rest.
 
-    >>> found = styles({"anira-o": "anira-o", "pondernet": "pondernet", "anira-e": "anira-e"})
-    >>> [style.series for style in found.values()]
-    [2, 3, 1]
+    An experiment is named by its variant, with its settings behind a comma where several share the variant; the first
+    of them looks like the variant.
+
+    >>> runs = {"anira-o, seed 0": "anira-o", "anira-o, seed 1": "anira-o", "act": "act", "anira-e": "anira-e"}
+    >>> [style.series for style in styles(runs).values()]
+    [2, 2, 3, 1]
     """
-    first = {variant: name for name, variant in reversed(list(variants.items()))}
-    own = {name: _OWN[variant] for variant, name in first.items() if variant in _OWN}
-    free = [style for style in _CYCLE if style not in own.values()] or list(_CYCLE)
-    others = [name for name in variants if name not in own]
-    rest = {name: free[i % len(free)] for i, name in enumerate(others)}
-    return {name: own.get(name) or rest[name] for name in variants}
+    names = list(dict.fromkeys(experiments.values()))
+    first = {name.partition(",")[0]: name for name in reversed(names)}
+    own = {first[style.name]: style for style in _CYCLE if style.name in first}
+    free = [style for style in _CYCLE if style not in own.values()] or _CYCLE
+    others = dict(zip((name for name in names if name not in own), cycle(free), strict=False))
+    looks = {name: replace(style, name=name) for name, style in (own | others).items()}
+    return {label: looks[name] for label, name in experiments.items()}
+
+
+def legend(looks: Mapping[str, Style]) -> dict[str, Style]:
+    """Return one entry an experiment from the looks of runs."""
+    return {look.name: look for look in looks.values()}
+
+
+def thinness(looks: Iterable[Style]) -> float:
+    """Return the share of their size that lines and markers get: less where seeds share a look, since they are many."""
+    found = list(looks)
+    return 1.0 if len(set(found)) == len(found) else 0.6
 
 
 @dataclass(frozen=True)
@@ -91,7 +108,7 @@ def knob_looks(knobs: Sequence[int]) -> dict[int, KnobLook]:
 def css_of(svg: str) -> str:
     """Replace stand-in colours by what the page's style sheet calls them.
 
-    >>> css_of(f"fill: {INK}; stroke: {Style(2, 's', ()).colour}")
+    >>> css_of(f"fill: {INK}; stroke: {Style('anira-o', 2, 's', ()).colour}")
     'fill: var(--ink); stroke: var(--series-2)'
     """
     return _STAND_IN.sub(_meaning, svg)

@@ -88,7 +88,7 @@ def _task_section(runs: Sequence[KnobRun]) -> Section:
     task = runs[0].figures.labels.task.upper()
     return Section(
         title=task,
-        looks=looks(runs).legend,
+        looks=looks(runs),
         panels=panels(runs),
         tables=[
             Table(f"{task}: depth of answers against the knob", alignment_cells(runs)),

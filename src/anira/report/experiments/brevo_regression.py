@@ -30,8 +30,10 @@ Runs = Mapping[str, RegressionRun]
 """Label -> run."""
 
 
-def regression_sheet(runs: Sequence[RegressionRun], contrasts: Sequence[Contrast], claim: Claim, paper: Paper) -> Sheet:
-    """Return the page about some runs, pairs of them, and the verdict over all pairs."""
+def regression_sheet(
+    runs: Sequence[RegressionRun], contrasts: Sequence[Contrast], claims: Sequence[Claim], paper: Paper
+) -> Sheet:
+    """Return the page about some runs, pairs of them, and the verdicts over seeds."""
     named = dict(zip(labels(runs), runs, strict=True))
     fitted = {label: run for label, run in named.items() if not run.figures.undefined}
     return Sheet(
@@ -43,7 +45,7 @@ def regression_sheet(runs: Sequence[RegressionRun], contrasts: Sequence[Contrast
             *(_compared(fitted, runs, paper) if fitted else ()),
             _contrasts(contrasts),
             *(_explained(fitted, paper) if fitted else ()),
-            *verdict_sections([claim]),
+            *verdict_sections(claims),
         ],
     )
 
@@ -56,14 +58,14 @@ def _missing(named: Runs) -> list[Section]:
 
 def _compared(fitted: Runs, runs: Sequence[RegressionRun], paper: Paper) -> list[Section]:
     """Return what is the same model in every run."""
-    looks = styles({label: run.figures.variant for label, run in fitted.items()})
+    looks = styles({label: run.figures.labels.variant for label, run in fitted.items()})
     return [_coefficients(fitted, coefficient_table(runs, paper), looks, paper), _groups(fitted, looks)]
 
 
 def _explained(fitted: Runs, paper: Paper) -> list[Section]:
     """Return what each run chose in the four stages."""
     found = [(label, run.figures) for label, run in fitted.items()]
-    return [_fits(fitted, paper), *(_stages(label, one, paper.get(one.variant)) for label, one in found)]
+    return [_fits(fitted, paper), *(_stages(label, one, paper.get(one.labels.variant)) for label, one in found)]
 
 
 def _about(label: str, run: RegressionRun) -> dict[str, str]:
@@ -74,8 +76,8 @@ def _about(label: str, run: RegressionRun) -> dict[str, str]:
         "their tokens": f"{figures.tokens:,}",
         "accuracy, seen sizes": figures.accuracy.exact.text(3),
         "the commonest answer": f"{figures.accuracy.majority:.3f}",
-        "step": f"{figures.step:,}",
-        "run": f"{figures.run_id} ({run.origin})",
+        "step": f"{figures.labels.step:,}",
+        "run": f"{figures.labels.run_id} ({run.origin})",
         "warnings": "; ".join(figures.warnings) or "none",
     }
 
@@ -95,7 +97,7 @@ def _coefficients(fitted: Runs, table: pl.DataFrame, looks: Mapping[str, Style],
         below = "iterations for one more of the feature"
         panels.append(dots_figure(part, words, looks, name=f"brevo-{value}", title=title, below=below))
     rows = [
-        _main_cells(label, run.figures.main[i], paper.get(run.figures.variant))
+        _main_cells(label, run.figures.main[i], paper.get(run.figures.labels.variant))
         for i in range(len(SHOWN))
         for label, run in fitted.items()
     ]
@@ -154,22 +156,25 @@ def _stage_cells(row: Stage) -> dict[str, str]:
 
 
 def _final_cells(row: Stage, paper: PaperVariant | None) -> dict[str, str]:
-    tables = (paper.final, paper.delta_linear, paper.delta_categorical) if paper else ({}, {}, {})
-    known = [table.get(row.feature) for table in tables]
+    def known(name: str, form: str, scale: float = 1.0) -> str:
+        value = getattr(paper, name).get(row.feature) if paper else None
+        return "-" if value is None else format(scale * value, form)
+
     return {
         "feature": FEATURES[row.feature],
         "coefficient": _shown(row.coefficient, 3),
-        "paper's": "-" if known[0] is None else f"{known[0]:+.3f}",
+        "paper's": known("final", "+.3f"),
         "\u0394R\u00b2, N a number, %": _percent(row.delta_linear),
-        "paper's, number": "-" if known[1] is None else f"{100 * known[1]:.2f}",
+        "paper's, number": known("delta_linear", ".2f", 100),
         "\u0394R\u00b2, N a category, %": _percent(row.delta_categorical),
-        "paper's, category": "-" if known[2] is None else f"{100 * known[2]:.2f}",
+        "paper's, category": known("delta_categorical", ".2f", 100),
         "retention": _shown(row.retention, 2),
+        "paper's, retention": known("retention", ".2f"),
     }
 
 
 def _fits(fitted: Runs, paper: Paper) -> Section:
-    found = [(label, run.figures, paper.get(run.figures.variant)) for label, run in fitted.items()]
+    found = [(label, run.figures, paper.get(run.figures.labels.variant)) for label, run in fitted.items()]
     fits = [
         {
             "run": label,
@@ -180,6 +185,7 @@ def _fits(fitted: Runs, paper: Paper) -> Section:
             "more by category": _percent(figures.fits.improvement),
             "most probable depth": _percent(figures.fits.argmax),
             "more by expected depth": _percent(figures.fits.expected_gain),
+            "paper's, expected": f"{100 * known.expected_gain:.0f}" if known else "-",
         }
         for label, figures, known in found
         if figures.fits
@@ -247,6 +253,7 @@ def _contrasts(contrasts: Sequence[Contrast]) -> Section:
     rows = [
         {
             "seed": str(one.seed),
+            "runs": one.runs,
             "O less E": short(one.difference, 3),
             "given position": short(one.given_position, 3),
             "null": null_text(one.null),
@@ -256,6 +263,7 @@ def _contrasts(contrasts: Sequence[Contrast]) -> Section:
     ]
     return Section(
         title="ANIRA-O beside ANIRA-E",
+        text=() if rows else ["No run of ANIRA-O has the seed of a run of ANIRA-E: there is nothing to compare."],
         tables=[Table("state's share in ANIRA-O less that in ANIRA-E", rows)],
     )
 

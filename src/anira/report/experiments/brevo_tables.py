@@ -30,8 +30,12 @@ class PaperVariant:
     """Coefficients of the final model, N as a number."""
     delta_linear: Mapping[str, float]
     delta_categorical: Mapping[str, float]
+    retention: Mapping[str, float]
+    """The last through the one before, as the paper rounds it."""
     r2_linear: float
     r2_categorical: float
+    expected_gain: float
+    """What expected depth has more of R2 than argmax depth: one figure, without saying of which fit."""
 
 
 Paper = Mapping[str, PaperVariant]
@@ -40,7 +44,8 @@ Paper = Mapping[str, PaperVariant]
 
 def labels(runs: Sequence[RegressionRun]) -> list[str]:
     """Name runs by what tells them apart."""
-    return run_labels([Who(run.figures.variant, run.figures.seed, run.figures.run_id) for run in runs])
+    found = [run.figures.labels for run in runs]
+    return run_labels([Who(one.variant, one.seed, one.run_id) for one in found])
 
 
 def coefficient_table(runs: Sequence[RegressionRun], paper: Paper) -> pl.DataFrame:
@@ -81,6 +86,7 @@ def stage_table(runs: Sequence[RegressionRun], paper: Paper) -> pl.DataFrame:
             **_maybe("delta_categorical", row.delta_categorical),
             "paper_delta_categorical": _of(paper, run, "delta_categorical").get(row.feature),
             **_maybe("retention", row.retention),
+            "paper_retention": _of(paper, run, "retention").get(row.feature),
         }
         for label, run in zip(labels(runs), runs, strict=True)
         for row in run.figures.stages
@@ -93,13 +99,19 @@ def fit_table(runs: Sequence[RegressionRun], paper: Paper) -> pl.DataFrame:
     rows = [
         {**_who(label, run), "figure": name, **figure}
         for label, run in zip(labels(runs), runs, strict=True)
-        for name, figure in _fits(run.figures, paper.get(run.figures.variant)).items()
+        for name, figure in _fits(run.figures, paper.get(run.figures.labels.variant)).items()
     ]
     return _frame(rows)
 
 
 def _fits(figures: RegressionFigures, paper: PaperVariant | None) -> dict[str, dict[str, float | None]]:
-    known = {"linear": paper.r2_linear, "categorical": paper.r2_categorical} if paper else {}
+    known: dict[str, float] = {}
+    if paper:
+        known = {
+            "linear": paper.r2_linear,
+            "categorical": paper.r2_categorical,
+            "expected_gain": paper.expected_gain,
+        }
     out: dict[str, dict[str, float | None]] = {}
     for part in (figures.fits, figures.groups):
         for one in fields(part) if part else ():
@@ -113,12 +125,13 @@ def _fits(figures: RegressionFigures, paper: PaperVariant | None) -> dict[str, d
 
 
 def _who(label: str, run: RegressionRun) -> dict[str, Any]:
-    figures = run.figures
-    return {"label": label, "run_id": figures.run_id, "variant": figures.variant, "seed": figures.seed}
+    who = run.figures.labels
+    return {"label": label, "run_id": who.run_id, "variant": who.variant, "seed": who.seed}
 
 
 def _of(paper: Paper, run: RegressionRun, name: str) -> Mapping[str, float]:
-    return getattr(paper[run.figures.variant], name) if run.figures.variant in paper else {}
+    known = paper.get(run.figures.labels.variant)
+    return getattr(known, name) if known else {}
 
 
 def _maybe(name: str, estimate: Estimate | None) -> dict[str, float | None]:

@@ -1,8 +1,8 @@
 """Runs of one task side by side: accuracy and depth by knob, and whether depth follows the knob."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -30,15 +30,6 @@ class KnobRun:
     figures: Summary
 
 
-class Looks(NamedTuple):
-    """How the lines of some runs look; seeds of one experiment look alike."""
-
-    legend: Mapping[str, Style]
-    """By experiment."""
-    lines: Mapping[str, Style]
-    """By label of the run."""
-
-
 def _experiments(runs: Sequence[KnobRun]) -> list[str]:
     found = [run.figures.labels for run in runs]
     return experiment_names([one.variant for one in found], [one.config for one in found])
@@ -50,11 +41,9 @@ def labels(runs: Sequence[KnobRun]) -> list[str]:
     return run_labels([Who(name, one.seed, one.run_id) for name, one in zip(_experiments(runs), found, strict=True)])
 
 
-def looks(runs: Sequence[KnobRun]) -> Looks:
-    """Give each experiment among runs of one task its look."""
-    names = _experiments(runs)
-    legend = styles(dict(zip(names, [run.figures.labels.variant for run in runs], strict=True)))
-    return Looks(legend, {label: legend[name] for label, name in zip(labels(runs), names, strict=True)})
+def looks(runs: Sequence[KnobRun]) -> dict[str, Style]:
+    """Return how runs of one task look, by their labels."""
+    return styles(dict(zip(labels(runs), _experiments(runs), strict=True)))
 
 
 def knob_table(runs: Sequence[KnobRun]) -> pl.DataFrame:
@@ -96,7 +85,7 @@ def _knob_rows(label: str, figures: Summary) -> list[dict[str, Any]]:
 
 def panels(runs: Sequence[KnobRun], *, limit: int | None = None) -> list[str]:
     """Draw depth and accuracy of runs of one task by knob; `limit` marks where training ends."""
-    table, lines = knob_table(runs), looks(runs).lines
+    table, lines = knob_table(runs), looks(runs)
     task, axis = runs[0].figures.labels.task, runs[0].knob.axis
     depths = max(run.figures.labels.max_depth for run in runs)
     depth = table.rename({"depth_low": "low", "depth_high": "high"})
@@ -196,15 +185,19 @@ def _control(label: str, run: KnobRun) -> dict[str, str]:
     one, knob = _answer_control(run.figures), run.knob.name
     position, alone, both = (None, None, None) if one is None else (one.by_position, one.by_knob, one.by_both)
     shares = {"position": position, f"{knob} alone": alone, f"position and {knob}": both}
-    if one is None or one.by_position is None:
-        words = "the depth is constant"
-    else:
-        words = "yes" if one.separable else f"no, the position determines {knob}"
     return {
         "run": label,
         **{f"R2 of {name}": "-" if share is None else f"{share:.3f}" for name, share in shares.items()},
-        "separable": words,
+        "separable": _separable(one, knob),
     }
+
+
+def _separable(control: PositionControl | None, knob: str) -> str:
+    if control is None or control.by_position is None:
+        return "the depth is constant"
+    if control.knobs == 1:
+        return f"there is one {knob} only"
+    return "yes" if control.separable else f"no, the position determines {knob}"
 
 
 def about_cells(runs: Sequence[KnobRun]) -> list[dict[str, str]]:

@@ -32,13 +32,13 @@ class JudgedClaim:
     @property
     def verdict(self) -> Verdict:
         """The verdict of all settings together."""
-        return combine([claim.verdict for _, claim in self.settings])
+        return combine([claim for _, claim in self.settings])
 
 
 def claims_sheet(judged: Sequence[JudgedClaim], scale: str, *, missing: Sequence[str]) -> Sheet:
     """Return the page; `missing` are experiments that were not made yet."""
     rows = [_in_a_line(one) for one in judged]
-    absent = f"Not made yet, and not counted: {', '.join(missing)}." if missing else ""
+    absent = f"Not made, and not counted: {', '.join(missing)}." if missing else ""
     summary = Section(title="All claims", tables=[Table("all claims", rows)], below=absent)
     return Sheet(
         name="claims",

@@ -7,8 +7,10 @@ from typing import Any
 import polars as pl
 
 from anira.analysis import Claim, Estimate, Overview, SubtaskFigures
+from anira.analysis.claims import in_training
 from anira.analysis.subtasks import SPLITS
 from anira.analysis.tables import short
+from anira.analysis.verdict import SEEDS_NEEDED
 from anira.report.drawing.figures import accuracy_figure, depth_figure
 from anira.report.drawing.style import Style, styles
 from anira.report.experiments.cells import Who, estimate_columns, null_text, run_labels
@@ -59,7 +61,7 @@ def clrs_sheet(runs: Sequence[ClrsRun], without_size: Sequence[str], claims: Seq
         name="clrs",
         title="CLRS: do depth and accuracy follow input size?",
         runs=[_about(label, run) for label, run in named.items()],
-        sections=[summary, *sections, *verdict_sections(claims)],
+        sections=[summary, *sections, *_number_of_verdicts(claims), *verdict_sections(claims)],
     )
 
 
@@ -121,7 +123,7 @@ def _summary(label: str, part: SubtaskFigures, run: ClrsRun) -> dict[str, str]:
     seen = [row.knob for row in part.accuracy if row.split == "seen"]
     own = [one for one in run.baselines if one.subtask == part.subtask and one.size in seen]
     copies = [one.copy for one in own if one.copy is not None]
-    aligned = part.aligned()
+    aligned, trained = part.aligned(), in_training(part.alignment)
     return {
         "subtask": part.subtask,
         "run": label,
@@ -129,10 +131,11 @@ def _summary(label: str, part: SubtaskFigures, run: ClrsRun) -> dict[str, str]:
         "majority, seen": _mean([one.majority for one in own]),
         "copy, seen": _mean(copies),
         "answer depth": short(part.depth[-1].answer),
-        "slope": short(aligned.slope, 3),
-        "its null": null_text(aligned.null_slope),
+        "slope, seen sizes": short(trained.slope, 3),
+        "its null": null_text(trained.null_slope),
+        "slope, all sizes": short(aligned.slope, 3),
         "slope, right answers": short(part.aligned(subset="correct").slope, 3),
-        "Spearman": short(aligned.spearman, 3),
+        "Spearman, all sizes": short(aligned.spearman, 3),
         "R2 of position, of n, of both": _control(part),
     }
 
@@ -146,6 +149,19 @@ def _control(part: SubtaskFigures) -> str:
 
 def _mean(values: Sequence[float]) -> str:
     return f"{sum(values) / len(values):.3f}" if values else "-"
+
+
+def _number_of_verdicts(claims: Sequence[Claim]) -> list[Section]:
+    """Say how many verdicts there are, and how often one is right by chance."""
+    able = [claim for claim in claims if claim.verdict.word != "not testable"]
+    once_in = 2**SEEDS_NEEDED
+    words = [
+        f"{len(claims)} settings are judged below, each a subtask, a variant and a measure; in {len(able)} of them a "
+        f"run can speak. Intervals do not know of other trainings: if every training drifted to one side by chance, "
+        f"{SEEDS_NEEDED} seeds would agree on the claimed side once in {once_in}, which is "
+        f"{len(able) / once_in:.1f} of {len(able)} settings. Nothing is corrected for their number."
+    ]
+    return [Section(title="How many verdicts there are", text=words)] if claims else []
 
 
 def _about(label: str, run: ClrsRun) -> dict[str, str]:

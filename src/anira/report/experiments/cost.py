@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from anira.analysis import Cost
-from anira.analysis.savings import Savings
+from anira.analysis import Cost, Estimate
+from anira.analysis.savings import Savings, share_with_exit
 from anira.analysis.tables import short
 from anira.report.drawing.ratio import ratio_figure
 from anira.report.drawing.style import styles
@@ -16,8 +16,8 @@ from anira.report.experiments.sheet import Section, Sheet, Table
 
 BELOW: Final = (
     "Large: the run at its own depths. Small and hollow: the same weights without a decider, every token at one depth. "
-    "Dotted: d/D. Dashed: (d + 1)/D. Bars are exact 95% intervals of the median of the repeats; they speak about "
-    "repeating the measurement, not about other rows."
+    "Dotted: d/D. Dashed: (d + 1)/D, at most 1. Bars are exact 95% intervals of the median of the repeats; they speak "
+    "about repeating the measurement, not about other rows."
 )
 RECORDS_BELOW: Final = (
     "Shares of the same model with every token at full depth and its decider asked. Intervals are from resampling "
@@ -80,6 +80,8 @@ class Measured:
     own: Way
     forced: tuple[Way, ...]
     """By ascending depth; the last is full depth."""
+    deciding: Estimate
+    """Time that the run takes beyond its own depths executed without a decider; undefined for several rows at once."""
     flops: Flops
     full_flops: Flops
 
@@ -128,28 +130,31 @@ def _named(runs: Sequence[CostRun]) -> list[tuple[str, CostRun]]:
 
 def way_table(runs: Sequence[CostRun]) -> pl.DataFrame:
     """Return one row a run, batch size and way to decode: what cost.csv holds and the figures draw."""
-    return pl.DataFrame(
-        [
-            {
-                **_who(label, run),
-                "batch": part.batch,
-                "way": "own" if way is part.own else "forced",
-                "depth": way.depth,
-                "expected": way.depth / run.max_depth,
-                "expected_with_exit": min(1.0, (way.depth + 1) / run.max_depth),
-                **estimate_columns("time", way.time.whole),
-                **estimate_columns("core_time", way.time.core),
-                **estimate_columns("deciding_time", way.time.deciding),
-                "core_bytes": way.core_bytes,
-                "cache_bytes": way.cache_bytes,
-                "milliseconds_a_token": way.milliseconds,
-            }
-            for label, run in _named(runs)
-            for part in run.measured
-            for way in (part.own, *part.forced)
-        ],
-        infer_schema_length=None,
-    )
+    rows = [
+        _way_row(label, run, part, way)
+        for label, run in _named(runs)
+        for part in run.measured
+        for way in (part.own, *part.forced)
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _way_row(label: str, run: CostRun, part: Measured, way: Way) -> dict[str, Any]:
+    own = way is part.own
+    return {
+        **_who(label, run),
+        "batch": part.batch,
+        "way": "own" if own else "forced",
+        "depth": way.depth,
+        "expected": way.depth / run.max_depth,
+        "expected_with_exit": share_with_exit(way.depth, run.max_depth),
+        **estimate_columns("time", way.time.whole),
+        **estimate_columns("core_time", way.time.core),
+        **estimate_columns("deciding_time", part.deciding if own else Estimate(None, reason="nothing decides")),
+        "core_bytes": way.core_bytes,
+        "cache_bytes": way.cache_bytes,
+        "milliseconds_a_token": way.milliseconds,
+    }
 
 
 def flops_table(runs: Sequence[CostRun]) -> pl.DataFrame:
@@ -187,7 +192,7 @@ def _about(label: str, run: CostRun) -> dict[str, str]:
 
 def _section(task: str, named: Sequence[tuple[str, CostRun]]) -> Section:
     table = way_table([run for _, run in named])
-    looks = styles({variant: variant for variant in table["variant"].unique(maintain_order=True)})
+    looks = styles({label: run.variant for label, run in named})
     panels = [
         ratio_figure(
             table.filter(batch=batch), looks, value="time", name=f"{task}-time-{batch}", title=f"time, batch {batch}"
@@ -221,10 +226,10 @@ def _cells(label: str, run: CostRun, part: Measured) -> dict[str, str]:
         "batch": str(part.batch),
         "mean depth d": f"{own.depth:.2f} of {run.max_depth}",
         "d/D": f"{own.depth / run.max_depth:.3f}",
-        "(d + 1)/D": f"{(own.depth + 1) / run.max_depth:.3f}",
+        "(d + 1)/D": f"{share_with_exit(own.depth, run.max_depth):.3f}",
         "time": short(own.time.whole, 3),
         "time of the core": short(own.time.core, 3),
-        "time of deciding": short(own.time.deciding, 3) if part.batch == 1 else "-",
+        "time of deciding": "-" if part.deciding.value is None else short(part.deciding, 3),
         "KV bytes, core": f"{own.core_bytes:.3f}",
         "bytes, whole cache": f"{own.cache_bytes:.3f}",
         "ms a token": f"{own.milliseconds:.2f} of {part.forced[-1].milliseconds:.2f}",

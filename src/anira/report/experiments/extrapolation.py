@@ -38,7 +38,7 @@ def extrapolation_sheet(runs: Sequence[KnobRun], rivals: Sequence[Rivals], claim
     task, knob = runs[0].figures.labels.task.upper(), runs[0].knob.name
     accuracy = Section(
         title=f"{task} beyond the trained {knob}",
-        looks=looks(runs).legend,
+        looks=looks(runs),
         panels=panels(runs, limit=training_limit(runs)),
         tables=[
             Table("accuracy where training ends", reach_cells(runs)),

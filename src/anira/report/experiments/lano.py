@@ -9,6 +9,7 @@ import polars as pl
 from anira.analysis import Claim
 from anira.analysis.lano import PROXIES, TOKEN_SETS, LanoFigures, ProxyCorrelation
 from anira.analysis.tables import short
+from anira.analysis.untrained import span
 from anira.report.drawing.forest import forest_figure
 from anira.report.drawing.style import Style, styles
 from anira.report.experiments.cells import Who, estimate_columns, null_columns, null_text, run_labels
@@ -44,7 +45,7 @@ class LanoRun:
 
 def lano_sheet(runs: Sequence[LanoRun], paper: Paper, claims: Sequence[Claim] = ()) -> Sheet:
     """Return the page about some runs."""
-    looks = styles({label: run.figures.variant for label, run in zip(labels(runs), runs, strict=True)})
+    looks = styles({label: run.figures.labels.variant for label, run in zip(labels(runs), runs, strict=True)})
     return Sheet(
         name="lano",
         title="LANO: does depth follow the parser's work?",
@@ -55,7 +56,8 @@ def lano_sheet(runs: Sequence[LanoRun], paper: Paper, claims: Sequence[Claim] = 
 
 def labels(runs: Sequence[LanoRun]) -> list[str]:
     """Name runs by what tells them apart."""
-    return run_labels([Who(run.figures.variant, run.figures.seed, run.figures.run_id) for run in runs])
+    found = [run.figures.labels for run in runs]
+    return run_labels([Who(one.variant, one.seed, one.run_id) for one in found])
 
 
 def correlation_table(runs: Sequence[LanoRun], paper: Paper) -> pl.DataFrame:
@@ -76,6 +78,8 @@ def correlation_table(runs: Sequence[LanoRun], paper: Paper) -> pl.DataFrame:
                 **estimate_columns("within", row.within),
                 **null_columns("null_pooled", row.null_pooled),
                 **null_columns("null_within", row.null_within),
+                **{f"untrained_pooled_{i}": value for i, value in enumerate(row.untrained.pooled)},
+                **{f"untrained_given_input_{i}": value for i, value in enumerate(row.untrained.given_input)},
             }
             for label, run in zip(labels(runs), runs, strict=True)
             for row in run.figures.correlations
@@ -85,13 +89,13 @@ def correlation_table(runs: Sequence[LanoRun], paper: Paper) -> pl.DataFrame:
 
 
 def _who(label: str, run: LanoRun) -> dict[str, Any]:
-    figures = run.figures
-    return {"label": label, "run_id": figures.run_id, "variant": figures.variant, "seed": figures.seed}
+    who = run.figures.labels
+    return {"label": label, "run_id": who.run_id, "variant": who.variant, "seed": who.seed}
 
 
 def _paper(paper: Paper, run: LanoRun, row: ProxyCorrelation) -> float | None:
     """Return the paper's figure; it has one for the primary alignment only."""
-    return paper.get(row.proxy, {}).get(run.figures.variant) if row.alignment == "predicts" else None
+    return paper.get(row.proxy, {}).get(run.figures.labels.variant) if row.alignment == "predicts" else None
 
 
 def _about(label: str, run: LanoRun) -> dict[str, str]:
@@ -106,8 +110,8 @@ def _about(label: str, run: LanoRun) -> dict[str, str]:
         "cross-entropy, nats a token": figures.cross_entropy.text(4),
         "its floor": f"{run.floor:.4f}",
         "mean expected depth": figures.depth.text(),
-        "step": f"{figures.step:,}",
-        "run": f"{figures.run_id} ({run.origin})",
+        "step": f"{figures.labels.step:,}",
+        "run": f"{figures.labels.run_id} ({run.origin})",
         "warnings": "; ".join(figures.warnings) or "none",
     }
 
@@ -146,8 +150,10 @@ def _cells(label: str, run: LanoRun, row: ProxyCorrelation, paper: Paper) -> dic
         "run": label,
         "paper": "-" if value is None else f"{value:+.3f}",
         "pooled": short(row.pooled, 3),
+        "untrained models, pooled": _span(row.untrained.pooled),
         "given position": short(row.given_position, 3),
         "given last token": short(row.given_input, 3),
+        "untrained models, given last token": _span(row.untrained.given_input),
         "within strings": short(row.within, 3),
         "shifted": short(shifted.pooled, 3),
         "shifted, given token": short(shifted.given_input, 3),
@@ -156,3 +162,9 @@ def _cells(label: str, run: LanoRun, row: ProxyCorrelation, paper: Paper) -> dic
         "tokens": f"{row.tokens:,}",
         "strings": f"{row.sentences:,}",
     }
+
+
+def _span(values: Sequence[float | None]) -> str:
+    """Write the smallest and the largest of some correlations."""
+    found = span(values)
+    return "-" if found is None else f"{found.low:+z.3f} to {found.high:+z.3f}"

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from anira.analysis.pareto import Frontier, Point
 from anira.analysis.tables import short
-from anira.report.drawing.style import INK, PAPER, Style, styles
+from anira.report.drawing.style import INK, PAPER, Style, styles, thinness
 from anira.report.drawing.svg import draw
 from anira.report.experiments.cells import Who, estimate_columns, labels_by_task
 from anira.report.experiments.sheet import Section, Sheet, Table
@@ -96,7 +96,7 @@ def _about(label: str, run: ParetoRun) -> dict[str, str]:
 
 
 def _section(task: str, runs: Sequence[ParetoRun], table: pl.DataFrame) -> Section:
-    looks = styles({variant: variant for variant in table["variant"].unique(maintain_order=True)})
+    looks = styles(dict(table.select("label", "variant").unique(maintain_order=True).iter_rows()))
     points = [
         _cells(label, point)
         for label, run in _named(runs)
@@ -123,8 +123,8 @@ def _cells(label: str, point: Point) -> dict[str, str]:
         "depth, answers": short(point.answer_depth),
         "read out at": short(point.read_depth) if point.virtual else "-",
         "depth, all": short(point.depth),
-        "dominated, answers": (point.beaten_on_answers and f"by {point.beaten_on_answers}") or "no",
-        "dominated, all": (point.beaten_on_all and f"by {point.beaten_on_all}") or "no",
+        "dominated, answers": _by(point.beaten_on_answers),
+        "dominated, all": _by(point.beaten_on_all),
     }
 
 
@@ -137,7 +137,7 @@ def tradeoff_figure(
 ) -> str:
     """Draw accuracy against one measure of depth, a line for the thresholds of each run.
 
-    `table` has one row a run and rule: label, variant, select, threshold, accuracy and the depth with the ends of their
+    `table` has one row a run and rule: label, select, threshold, accuracy and the depth with the ends of their
     intervals, and in the column `beaten` what dominates the point.
     """
 
@@ -147,9 +147,9 @@ def tradeoff_figure(
         axes.set_xlabel(f"iterations executed, mean over {tokens}")
         axes.yaxis.grid(True)
         axes.yaxis.set_major_locator(MaxNLocator(5))
-        size = 1.0 if table["label"].n_unique() == len(looks) else 0.7  # several seeds: thinner lines
-        for (_, variant), part in table.group_by("label", "variant", maintain_order=True):
-            _draw_run(axes, part, looks[str(variant)], depth, beaten, size)
+        size = thinness(looks.values())
+        for (label,), part in table.group_by("label", maintain_order=True):
+            _draw_run(axes, part, looks[str(label)], depth, beaten, size)
 
     description = (
         f"Accuracy against the mean depth of {tokens}, for each of {', '.join(looks)} and each way to choose depth."

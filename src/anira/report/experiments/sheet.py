@@ -20,7 +20,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from anira.analysis.tables import layout
-from anira.report.drawing.style import Style
+from anira.report.drawing.style import Style, legend
 from anira.report.page import environment
 
 Cells = Mapping[str, str]
@@ -44,12 +44,17 @@ class Section:
     text: Sequence[str] = ()
     """Paragraphs before the figures."""
     looks: Mapping[str, Style] = field(default_factory=dict)
-    """The legend, by label."""
+    """How the runs in the figures look, by label."""
     panels: Sequence[str] = ()
     """Figures as SVG, side by side where there is room."""
     tables: Sequence[Table] = ()
     below: str = ""
     """A quiet line that says how to read the section."""
+
+    @property
+    def legend(self) -> dict[str, Style]:
+        """An entry for each experiment among the runs."""
+        return legend(self.looks)
 
     @property
     def figures(self) -> list[Markup]:

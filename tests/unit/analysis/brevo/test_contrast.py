@@ -1,10 +1,14 @@
 """Structure in one run against state in another: the sign, the verdict, and what keeps runs from speaking."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from tests.unit.analysis.brevo_support import Graphs, write_graphs
 
 from anira.analysis import load_evaluation
-from anira.analysis.brevo.contrast import contrast, judge_contrasts
+from anira.analysis.bootstrap import resamples
+from anira.analysis.brevo.contrast import contrast, judge_contrasts, match_runs
 from anira.analysis.brevo.regression import brevo_regression
 from anira.analysis.brevo.tokens import read_answer_tokens
 
@@ -31,7 +35,7 @@ def test_the_sign_is_that_of_the_claim(tmp_path):
     assert (against.difference.direction, against.given_position.direction) == (-1, -1)
     assert found.null.covers_zero
     assert found.obstacle == against.obstacle == ""
-    assert found.runs == ("brevo/anira-e-s0", "brevo/anira-o-s0")
+    assert found.runs == "brevo/anira-e-s0 and brevo/anira-o-s0"
 
 
 def test_equal_laws_have_no_difference(tmp_path):
@@ -47,13 +51,58 @@ def test_instances_that_differ_are_not_taken_for_tokens_that_do(tmp_path):
     assert found.difference.low < 0 < found.difference.high
 
 
-def test_three_seeds_settle_it(tmp_path):
-    found = [pair(tmp_path / str(seed), STRUCTURE, STATE, seed=seed) for seed in range(3)]
-    claim = judge_contrasts(found)
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    """Three seeds in which the claim is true."""
+    root = tmp_path_factory.mktemp("three")
+    return [pair(root / str(seed), STRUCTURE, STATE, seed=seed) for seed in range(3)]
+
+
+def test_three_seeds_settle_it(three):
+    (claim,) = judge_contrasts(three[::-1])
     assert (claim.verdict.word, claim.seeds) == ("supported", (0, 1, 2))
-    assert claim.runs[1] == "brevo/anira-e-s1 and brevo/anira-o-s1"
-    assert judge_contrasts(found[:2]).verdict.word == "inconclusive"
-    assert judge_contrasts([]).verdict.word == "not testable"
+    assert (claim.experiment, claim.runs[1]) == ("brevo anira-e and anira-o", "brevo/anira-e-s1 and brevo/anira-o-s1")
+    assert judge_contrasts(three[:2])[0].verdict.word == "inconclusive"
+    assert judge_contrasts([]) == []
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_differs_in_more_than_the_seed_is_another_experiment(three, which):
+    early, online = (
+        replace(one, config={"learning_rate": 0.1}) if i == which else one for i, one in enumerate(three[2].labels)
+    )
+    claims = judge_contrasts([*three[:2], replace(three[2], labels=(early, online))])
+    assert [claim.seeds for claim in claims] == [(0, 1), (2,)]
+    assert {claim.verdict.word for claim in claims} == {"inconclusive"}
+
+
+def test_runs_are_matched_by_their_seed(tmp_path):
+    early = [run(tmp_path / f"e{seed}", "anira-e", STRUCTURE, seed=seed, n=20) for seed in (2, 0, 1)]
+    online = [run(tmp_path / f"o{seed}", "anira-o", STATE, seed=seed, n=20) for seed in (0, 2)]
+    assert [(one[0].labels.seed, other[0].labels.seed) for one, other in match_runs(early, online)] == [(0, 0), (2, 2)]
+
+
+def test_each_run_is_resampled_on_its_own(tmp_path, monkeypatch):
+    """A size with few right answers lets all sizes of its run be drawn together, and leaves the other run alone."""
+    tokens, figures = run(tmp_path / "e", "anira-e", STRUCTURE, sizes=(3, 4, 5), n=30)
+    of_size_3 = np.where(tokens.instance < 5, 3, 4)  # five instances are left of it
+    few = replace(tokens, size=np.where(tokens.size == 3, of_size_3, tokens.size)), figures
+    many = run(tmp_path / "o", "anira-o", STATE, n=30)
+    drawn = []
+
+    def spy(strata, **options):
+        for weights in resamples(strata, **options):
+            drawn.append((strata, weights))
+            yield weights
+
+    monkeypatch.setattr("anira.analysis.brevo.contrast.resamples", spy)
+    contrast(few, many, draws=20)
+    (first, of_few), (second, of_many) = drawn
+    assert (len(first), len(second)) == (few[0].instances, many[0].instances)
+    assert (of_few.sum(0) == len(first)).all()
+    assert np.ptp(of_few[first == 3].sum(0)) > 0
+    for one in np.unique(second):
+        assert (of_many[second == one].sum(0) == (second == one).sum()).all()
 
 
 def test_runs_that_have_not_learned_cannot_speak(tmp_path):
@@ -61,7 +110,7 @@ def test_runs_that_have_not_learned_cannot_speak(tmp_path):
     found = contrast(early, online, draws=DRAWS)
     assert found.difference.value is None
     assert found.obstacle == found.difference.reason == "anira-o: no instance was answered right, and 50 are needed"
-    assert judge_contrasts([found]).verdict.word == "not testable"
+    assert judge_contrasts([found])[0].verdict.word == "not testable"
     poor = run(tmp_path / "p", "anira-o", STATE, accuracy=0.03, n=500)
     obstacle = contrast(early, poor, draws=DRAWS).obstacle
     assert obstacle == "anira-o: accuracy is not above the majority baseline"

@@ -4,7 +4,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anira.report.drawing.style import css_of, knob_looks, styles
+from anira.report.drawing.style import css_of, knob_looks, legend, styles, thinness
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
 
@@ -27,9 +27,22 @@ def test_up_to_six_lines_differ_in_colour_marker_and_dashes(names):
 
 
 def test_a_second_experiment_of_a_variant_looks_different():
-    found = styles({"anira-o, gamma 0.1": "anira-o", "anira-o, gamma 0.2": "anira-o", "anira-e": "anira-e"})
+    found = by_variant(["anira-o, gamma 0.1", "anira-o, gamma 0.2", "anira-e"])
     assert len({look.series for look in found.values()}) == 3
-    assert found["anira-o, gamma 0.1"] == by_variant(["anira-o"])["anira-o"]
+    assert found["anira-o, gamma 0.1"].series == by_variant(["anira-o"])["anira-o"].series
+
+
+def test_seeds_look_like_their_variant_and_share_an_entry_of_the_legend():
+    runs = {f"{variant}, seed {seed}": variant for variant in ("anira-e", "anira-o") for seed in range(4)}
+    found = styles(runs)
+    assert {label: found[label] for label in runs} == {label: by_variant(VARIANTS)[runs[label]] for label in runs}
+    assert legend(found) == by_variant(["anira-e", "anira-o"])
+
+
+def test_lines_are_thinner_where_seeds_share_a_look():
+    e, o = by_variant(["anira-e", "anira-o"]).values()
+    assert thinness([e, o]) == 1
+    assert thinness([e, o, e]) < 1
 
 
 def test_more_lines_than_styles_still_get_one():

@@ -101,8 +101,8 @@ def test_seeds_look_alike_and_are_named_apart(runs):
     seeds = [runs[0], run(with_seed(runs[0].figures, 1)), runs[1]]
     assert labels(seeds) == ["anira-e, seed 0", "anira-e, seed 1", "anira-o"]
     found = looks(seeds)
-    assert list(found.legend) == ["anira-e", "anira-o"]
-    assert found.lines["anira-e, seed 0"] == found.lines["anira-e, seed 1"] != found.lines["anira-o"]
+    assert found["anira-e, seed 0"] == found["anira-e, seed 1"] != found["anira-o"]
+    assert [look.name for look in found.values()] == ["anira-e", "anira-e", "anira-o"]
 
 
 def test_a_constant_depth_is_undefined_and_says_so(tmp_path):
@@ -114,6 +114,11 @@ def test_a_constant_depth_is_undefined_and_says_so(tmp_path):
     assert "there is nothing to compare" in page
     assert not re.search(r"\bnan\b", page + sheet_text(sheet), re.IGNORECASE)
     assert "allocation-pairs" not in allocation_tables([constant], [])
+
+
+def test_one_knob_is_not_called_inseparable(tmp_path):
+    alone = run(pairable(tmp_path / "e", knobs=(2,)))
+    assert control_cells([alone])[0]["separable"] == "there is one L only"
 
 
 def test_tasks_have_sections_of_their_own(runs):

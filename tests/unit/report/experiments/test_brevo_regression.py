@@ -21,8 +21,10 @@ KNOWN = PaperVariant(
     final={"dfs_depth": 0.303},
     delta_linear={"dfs_depth": 0.0516},
     delta_categorical={"dfs_depth": 0.0512},
+    retention={"dfs_depth": 0.992},
     r2_linear=0.6866,
     r2_categorical=0.7337,
+    expected_gain=0.11,
 )
 PAPER = {"anira-e": KNOWN}
 
@@ -62,9 +64,10 @@ def test_every_number_stands_on_the_page(shown):
         assert f"{100 * run.figures.fits.expected_gain.value:.2f} [" in page
         assert short(run.figures.groups.share, 3) in page
         assert f"{100 * run.figures.position.by_both:.1f}" in page
-        assert run.figures.run_id in page
+        assert run.figures.labels.run_id in page
     assert short(contrasts[0].difference, 3) in page
-    for part in ("-0.005", "+0.303", "5.16", "5.12", "68.66", "73.37", "1 seed, and 3 are needed", *FEATURES.values()):
+    known = ("-0.005", "+0.303", "5.16", "5.12", "0.99", "68.66", "73.37", "<td>11</td>")
+    for part in (*known, "1 seed, and 3 are needed", *FEATURES.values()):
         assert part in page
     assert page.count("<svg viewBox") == 4
 
@@ -88,9 +91,11 @@ def test_the_tables_hold_what_the_figures_say(shown):
     assert (row["paper"], row["p_holm"], row["null_within"]) == (-0.005, expected.p_value, expected.null_within.mean)
     stages = stage_table(runs, PAPER).filter(feature="dfs_depth", label="anira-e").row(0, named=True)
     assert (stages["paper_delta_linear"], stages["group"], stages["dropped"]) == (0.0516, "state", "")
+    assert stages["paper_retention"] == 0.992
     fits = fit_table(runs, PAPER)
     linear = fits.filter(figure="linear", label="anira-e").row(0, named=True)
     assert (linear["value"], linear["paper"]) == (runs[0].figures.fits.linear.value, 0.6866)
+    assert fits.filter(figure="expected_gain", label="anira-e")["paper"].item() == 0.11
     assert {"share", "read", "position: by_both"} <= set(fits["figure"])
     for table in (main, stages and stage_table(runs, PAPER), fits):
         assert "label" in pl.read_csv(table.write_csv().encode()).columns
@@ -106,6 +111,12 @@ def test_runs_without_right_answers_are_said_in_words(tmp_path):
     assert "not testable" in page
     assert "<svg viewBox" not in page
     assert coefficient_table(runs, PAPER).is_empty()
+
+
+def test_runs_of_other_seeds_are_not_compared(shown):
+    page = sheet_page(regression_sheet(shown[0], [], judge_contrasts([]), PAPER))
+    assert "No run of ANIRA-O has the seed of a run of ANIRA-E" in page
+    assert "Verdict" not in page
 
 
 def test_one_fitted_run_is_shown_without_the_other(tmp_path):

@@ -6,6 +6,7 @@ from tests.page_support import check_page
 from tests.unit.analysis.records_support import Plan, write_subtasks
 
 from anira.analysis import overview
+from anira.analysis.subtask_claims import judge_subtasks
 from anira.analysis.tables import short
 from anira.report.experiments.clrs import CellBaselines, ClrsRun, clrs_sheet, labels, size_table, summary_rows
 from anira.report.experiments.sheet import sheet_page
@@ -59,7 +60,8 @@ def test_the_summary_has_seen_and_unseen_sizes(runs):
     assert rows[1]["seen"] == short(part.over("seen").exact, 3)
     assert rows[1]["extrapolation"] == short(part.over("extrapolation").exact, 3)
     assert (rows[1]["interpolation"], rows[1]["majority, seen"], rows[1]["copy, seen"]) == ("-", "0.344", "0.125")
-    assert rows[1]["slope"] == short(part.aligned().slope, 3)
+    assert rows[1]["slope, seen sizes"] == short(part.aligned(subset="seen").slope, 3)
+    assert rows[1]["slope, all sizes"] == short(part.aligned().slope, 3)
     assert rows[2]["copy, seen"] == "-"
 
 
@@ -84,6 +86,17 @@ def test_the_page_is_whole_and_escaped(runs):
     assert page.count("<svg viewBox") == 4
     assert "&lt;steps&gt;" in page
     assert page == sheet_page(clrs_sheet(runs, []))
+
+
+def test_the_page_counts_its_verdicts(runs):
+    claims = [claim for judged in judge_subtasks([run.figures for run in runs], []).values() for claim in judged]
+    able = sum(claim.verdict.word != "not testable" for claim in claims)
+    assert (len(claims), able) == (12, 4)
+    page = sheet_page(clrs_sheet(runs, [], claims))
+    assert "12 settings are judged below" in page
+    assert "in 4 of them a run can speak" in page
+    assert "3 seeds would agree on the claimed side once in 8, which is 0.5 of 4 settings" in page
+    assert "How many verdicts" not in sheet_page(clrs_sheet(runs, []))
 
 
 def test_seeds_are_told_apart(tmp_path, runs):

@@ -1,6 +1,7 @@
 """The page of costs: every measured and counted figure stands on it, and it needs nothing else."""
 
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -21,7 +22,7 @@ def near(value):
 
 def way(depth, offset):
     share = depth / 4 + offset
-    time = Savings(whole=near(share), core=near(share - 0.05), deciding=near(offset))
+    time = Savings(whole=near(share), core=near(share - 0.05))
     return Way(depth=depth, time=time, core_bytes=share + 0.1, cache_bytes=share + 0.2, milliseconds=3 * share)
 
 
@@ -31,6 +32,7 @@ def measured(batch, offset):
         rows=2 * batch,
         own=way(2.37, 0.113 + offset),
         forced=tuple(way(depth, 0.0) for depth in (1, 2, 3, 4)),
+        deciding=near(0.113) if batch == 1 else Estimate(None, reason="several rows"),
         flops=Flops(execution=60_000 + batch, decision=9_000, other=40_000),
         full_flops=Flops(execution=100_000, decision=0, other=40_000),
     )
@@ -92,7 +94,7 @@ def test_every_number_stands_on_the_page(runs, page):
             assert short(part.own.time.core, 3) in page
             assert f"{part.own.core_bytes:.3f}" in page
             assert f"{part.flops.execution:,.0f}" in page
-        assert short(run.measured[0].own.time.deciding, 3) in page
+        assert short(run.measured[0].deciding, 3) in page
         for share in (run.evaluated.iterations_share, run.evaluated.kv_share, run.evaluated.flops_share):
             assert short(share, 3) in page
     for text in ("0.593", "0.843", "123,456", "60,016", "0.150", "8.5%", "8.8%", "5,087,246"):
@@ -105,6 +107,26 @@ def test_execution_and_decision_are_apart(runs):
     assert (row["execution"], row["of full depth"]) == ("60,001", "0.600")
     assert (row["decision"], row["of execution"]) == ("9,000", "0.150")
     assert [row["time of deciding"] != "-" for row in tables[0].rows] == [True, False, True, False]
+
+
+def test_deciding_has_a_time_where_one_was_measured_and_nowhere_else(runs):
+    table = way_table(runs).drop_nulls("deciding_time")
+    assert table.select("batch", "way").unique().rows() == [(1, "own")]
+    assert table["deciding_time"].to_list() == [0.113] * 3
+
+
+def test_page_and_table_have_one_ratio(runs):
+    """A run that is nearly always at full depth: no more than all slots are kept."""
+    deep = [replace(part, own=way(3.6, 0.0)) for part in runs[0].measured]
+    found = [replace(runs[0], measured=tuple(deep))]
+    shown = cost_sheet(found, PAPER, MACHINE).sections[0].tables[0].rows
+    assert {row["(d + 1)/D"] for row in shown} == {"1.000"}
+    assert way_table(found).filter(way="own")["expected_with_exit"].to_list() == [1.0, 1.0]
+
+
+def test_seeds_of_a_variant_share_an_entry_of_the_legend():
+    section = cost_sheet([made("mano", "anira-o", seed) for seed in range(3)], PAPER, MACHINE).sections[0]
+    assert list(section.legend) == ["anira-o"]
 
 
 def test_the_machine_and_its_threads_are_named(page):

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 from tests.page_support import check_page
-from tests.unit.analysis.lano_support import Strings, write_strings
+from tests.unit.analysis.lano_support import Strings, write_strings, write_untrained
 
 from anira.analysis.lano import PROXIES, lano_figures
 from anira.analysis.tables import short
@@ -15,7 +15,9 @@ PAPER = {"ops_mul": {"anira-e": 0.645, "anira-o": 0.49}}
 
 def made(folder, plan, origin="found"):
     write_strings(folder, plan)
-    return LanoRun(origin=origin, start_symbol=16, floor=0.411, figures=lano_figures(folder, folder, draws=50))
+    untrained = write_untrained(folder / "untrained.parquet", folder, (-0.1, 0.1))
+    figures = lano_figures(folder, folder, untrained, draws=50)
+    return LanoRun(origin=origin, start_symbol=16, floor=0.411, figures=figures)
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,10 @@ def test_the_table_has_a_row_for_everything(runs):
     assert (row["pooled"], row["pooled_low"], row["pooled_high"]) == _parts(expected.pooled)
     assert (row["given_input"], row["given_input_low"], row["given_input_high"]) == _parts(expected.given_input)
     assert (row["null_within_low"], row["paper"]) == (expected.null_within.low, 0.645)
+    assert (row["untrained_pooled_0"], row["untrained_given_input_1"]) == (
+        expected.untrained.pooled[0],
+        expected.untrained.given_input[1],
+    )
     shifted = table.row(by_predicate=_is("anira-e", "possible", "reads", "ops_mul"), named=True)
     assert shifted["paper"] is None
     assert "pooled" in pl.read_csv(table.write_csv().encode()).columns
@@ -61,9 +67,11 @@ def test_the_page_shows_the_figures(runs):
                 row = run.figures.row(token_set, "predicts", proxy)
                 for estimate in (row.pooled, row.given_position, row.given_input, row.within):
                     assert short(estimate, 3) in page
+                for values in (row.untrained.pooled, row.untrained.given_input):
+                    assert f"{min(values):+z.3f} to {max(values):+z.3f}" in page
         assert run.figures.cross_entropy.text(4) in page
         assert run.figures.grammatical.text(3) in page
-        assert run.figures.run_id in page
+        assert run.figures.labels.run_id in page
     for text in ("+0.645", "+0.490", "0.4110", *PROXIES.values(), "Hollow markers"):
         assert text in page
     assert page.count("<svg viewBox") == 6

@@ -109,6 +109,14 @@ def test_without_a_right_answer_there_are_words_instead_of_figures(tmp_path, run
     assert beside.count("<svg viewBox") == 6
 
 
+def test_seeds_look_like_their_variant(tmp_path, runs):
+    """Three runs of E, and none of them looks like a variant that is not there."""
+    seeds = [made(tmp_path / str(seed), Questions(n=12, seed=seed)) for seed in (1, 2)]
+    pair, many = (sheet(some).sections[0] for some in (runs, [runs[0], *seeds, runs[1]]))
+    assert list(many.looks) == ["anira-e, seed 0", "anira-e, seed 1", "anira-e, seed 2", "anira-o"]
+    assert many.legend == pair.legend
+
+
 def test_a_run_that_has_not_learned_the_task_is_named(tmp_path):
     page = sheet_page(sheet([made(tmp_path, Questions(knobs=(2,), n=40, accuracy=0.1))]))
     assert re.search(r"anira-e has \d questions right, not more than the commonest answer would", page)

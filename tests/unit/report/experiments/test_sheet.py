@@ -7,7 +7,7 @@ from tests.page_support import check_page
 from anira.report.drawing.style import styles
 from anira.report.experiments.sheet import Section, Sheet, Table, sheet_page, sheet_text
 
-LOOKS = styles({"anira-e, <b>": "anira-e"})
+LOOKS = styles({"anira-e, seed 0": "anira-e, <b>", "anira-e, seed 1": "anira-e, <b>"})
 ROWS = [{"L": "1", "depth": "2.49 <i>"}, {"L": "2", "depth": "3.20"}]
 
 
@@ -29,6 +29,7 @@ def test_everything_given_is_shown():
     for text in ("Depth &amp; size", "First &lt;p&gt;.", "2.49 &lt;i&gt;", "Bars are intervals.", "9,000", "mano/x-s0"):
         assert text in page
     assert '<svg viewBox="0 0 1 1"><g/></svg>' in page
+    assert page.count("</svg>anira-e, &lt;b&gt;</li>") == 1, "an entry of the legend, for both seeds"
     assert re.search(r"<details>\s*<summary>more</summary>", page)
     check_page(page)
 
