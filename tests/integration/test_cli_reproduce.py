@@ -34,6 +34,10 @@ def tiny(monkeypatch, tmp_path):
 def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
     first = anira("reproduce", "lano", "--scale", "smoke", "--out", "made")
     assert first.status == 0, first.err
+    announced = (
+        "to be trained, because results or made/runs has no finished run: lano-anira-e-smoke, lano-anira-o-smoke"
+    )
+    assert first.err.startswith(announced)
     made = tiny / "made"
     assert {path.name for path in made.iterdir()} == {"index.html", "lano.json", "lano.csv", "lano.html", "runs"}
     found = json.loads((made / "lano.json").read_text())
@@ -54,6 +58,7 @@ def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
     second = anira("reproduce", "lano", "--scale", "smoke", "--out", "made")
     assert (second.status, before) == (0, [TINY_RUN["steps"]] * 2)
     assert "trained in" not in second.out
+    assert "to be trained" not in second.err
     assert second.out.count("(found; not as the preset: ") == 2
     again = json.loads((made / "lano.json").read_text())
     assert [run["figures"] for run in again["runs"]] == [run["figures"] for run in found["runs"]]

@@ -57,8 +57,7 @@ def run(argv: list[str]) -> None:
     if options.name not in (ALL, *EXPERIMENTS):
         raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
     names = list(EXPERIMENTS) if options.name == ALL else [options.name]
-    if options.scale == "paper":
-        _print_estimate(names, options)
+    _announce(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
     print(_table(done))
     if any(one.outcome for one in done):
@@ -74,15 +73,20 @@ def _list() -> str:
     return "\n".join(["experiments (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows])
 
 
-def _print_estimate(names: list[str], options: Options) -> None:
-    """Say what the runs that are still to be trained will take, before the first of them begins."""
+def _announce(names: list[str], options: Options) -> None:
+    """Say which runs are still to be trained, and at paper scale what they take, before the first of them begins."""
     from anira.experiments.runs import missing_presets
     from anira.training.estimate import estimate_lines
     from anira.training.presets import preset
 
     wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in EXPERIMENTS[name].runs)
-    missing = missing_presets(list(wanted), _setting(options))
-    for line in estimate_lines([preset(name).resolved() for name in missing]) if missing else []:
+    setting = _setting(options)
+    missing = missing_presets(list(wanted), setting)
+    if not missing:
+        return
+    places = " or ".join(str(place) for place in (*setting.published, setting.runs))
+    print(f"to be trained, because {places} has no finished run: {', '.join(missing)}", file=sys.stderr)
+    for line in estimate_lines([preset(name).resolved() for name in missing]) if options.scale == "paper" else []:
         print(line, file=sys.stderr)
 
 
