@@ -59,6 +59,16 @@ def test_an_evaluation_by_path_or_by_name(anira, runs):
     assert by_name["evaluations"][0]["labels"]["step"] == 100
 
 
+def test_the_evaluations_that_are_not_shown_are_named(anira, runs):
+    for step in range(100, 800, 100):
+        write_run(runs / "o-s0", Plan(n=9, step=step), name=f"step-{step:06d}")
+    first = ", ".join(f"step-{step:06d}" for step in range(700, 200, -100))
+    said = f"o-s0: other evaluations (--evaluation NAME): {first} and 2 more\n"
+    assert anira("analyze", "o-s0").err == said
+    assert anira("analyze", "o-s0/records/final").err == ""
+    assert anira("analyze", "o-s0", "--evaluation", "step-000100").err == ""
+
+
 def test_subtasks_stand_side_by_side_or_alone(anira, runs):
     write_subtasks(runs / "clrs", {"sort": Plan(slope=0.6, n=60), "bfs": Plan(n=60, draw=1)})
     status, out, err = anira("analyze", "clrs", "o-s0")
@@ -96,7 +106,7 @@ def test_an_incomplete_evaluation_is_shown_with_a_warning(anira, runs):
     [
         ("", "name at least one run folder"),
         ("nowhere", "nowhere is no folder"),
-        (".", "run anira evaluate . first"),
+        (".", "holds 5 runs: give one of them, or ./*"),
         ("o-s0 --evaluation finl", "did you mean 'final'?"),
         ("o-s0 o-s0/records/final", "is given twice"),
         ("o-s0/records/final --evaluation final", "leave out --evaluation"),

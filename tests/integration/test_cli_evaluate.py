@@ -31,7 +31,11 @@ def asked(folder):
 def test_it_writes_records_and_says_where(anira, run, copy):
     result = anira("evaluate", copy, "-n", "6")
     folder = copy / "records" / "step-000004-n6"
-    assert result == (0, f"{folder}\n", "wrote 18 instances\n")
+    assert (result.status, result.out) == (0, f"{folder}\n")
+    assert result.err.splitlines() == [
+        "wrote 18 instances",
+        f"next: anira analyze {copy} --evaluation {folder.name}",
+    ]
     instances = pl.read_parquet(folder / "instances-*.parquet")
     assert sorted(instances["knob"].to_list()) == [1] * 6 + [2] * 6 + [3] * 6
     assert set(instances["run_id"]) == {asked(folder)["run_id"]} == {f"mano-anira-o-smoke/{run.name}"}
@@ -59,7 +63,9 @@ def clrs(tmp_path_factory):
 def test_a_task_with_subtasks_is_evaluated_part_by_part(anira, clrs, words, name, knobs):
     cells = sum(map(len, knobs.values()))
     folder = clrs / "records" / name
-    assert anira("evaluate", clrs, "-n", "5", *words.split()) == (0, f"{folder}\n", f"wrote {5 * cells} instances\n")
+    result = anira("evaluate", clrs, "-n", "5", *words.split())
+    assert (result.status, result.out) == (0, f"{folder}\n")
+    assert result.err.startswith(f"wrote {5 * cells} instances\n")
     assert asked(folder)["knobs"] == knobs
     assert len(pl.read_parquet(folder / "instances-*.parquet")) == 5 * cells
 
@@ -133,9 +139,12 @@ MISTAKES = {
     "knobs that are none": ("{run} --knobs few", "knobs are written as 3:16 or 10,20,50, not 'few'"),
     "knob out of range": ("{run} --knobs 1:300", "knob L = 300 is out of range: it goes from 1 to 200"),
     "knobs twice": ("{run} --knobs 3,3", "must be distinct"),
-    "threshold without quantile": ("{run} --select mode --threshold 0.5", "a threshold goes with select='quantile'"),
-    "quantile without threshold": ("{run} --select quantile", "a threshold goes with select='quantile'"),
-    "threshold of nothing": ("{run} --threshold 0", "threshold must lie in (0, 1], not 0.0"),
+    "threshold without quantile": ("{run} --select mode --threshold 0.5", "does not go with --select mode"),
+    "quantile without threshold": (
+        "{run} --select quantile",
+        "--select quantile needs --threshold T (between 0 and 1)",
+    ),
+    "threshold of nothing": ("{run} --threshold 0", "--threshold must lie in (0, 1], not 0"),
     "unknown rule": ("{run} --select best", "not 'best'"),
     "unknown override": ("{run} --override none", "--override must be"),
     "generate and override": ("{run} --generate --override permuted", "leave out --generate"),

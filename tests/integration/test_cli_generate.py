@@ -102,10 +102,19 @@ MISTAKES = {
     "wrong step": ("{run}", "v01 --step 9", "has no checkpoint of step 9"),
     "unknown word": ("{run}", "v01 w02", "unknown token 'w02'"),
     "no question": ("{run}", "v01 v02 v02 v01", "the question asks nothing"),
-    "threshold without quantile": ("{run}", "{question} --select mode --threshold 0.5", "a threshold goes with"),
-    "quantile without threshold": ("{run}", "{question} --select quantile", "a threshold goes with"),
+    "threshold without quantile": ("{run}", "{question} --select mode --threshold 0.5", "not go with --select mode"),
+    "quantile without threshold": ("{run}", "{question} --select quantile", "needs --threshold T (between 0 and 1)"),
     "several answers": ("{run}", "{question} <ans> ? <eoa> <query-01> v02", "ask for one at a time"),
 }
+
+
+@pytest.mark.parametrize("words", [[], ["another", "+ 1 * 2 3"], ["+", "1", "2"]], ids=["none", "runs", "unquoted"])
+def test_it_takes_one_run_and_one_question(anira, words):
+    assert anira("generate", "nowhere", *words) == (
+        2,
+        "",
+        'anira: generate takes one RUN and one QUESTION in quotes, as in anira generate RUN "+ 1 * 2 3"\n',
+    )
 
 
 @pytest.mark.parametrize(("folder", "text", "expected"), MISTAKES.values(), ids=MISTAKES.keys())
@@ -118,12 +127,6 @@ def test_a_mistake_is_one_line(anira, depo, tmp_path, folder, text, expected):
     assert err.startswith("anira: ")
     assert err.count("\n") == 1, err
     assert expected in err
-
-
-def test_a_question_must_be_given(anira, depo):
-    status, out, err = anira("generate", depo)
-    assert (status, out) == (2, "")
-    assert "missing: QUESTION" in err
 
 
 def test_help_is_readable(anira):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import torch
-from tests.training_support import TINY_WORDS, Child, assert_same_run, metrics, train_tiny
+from tests.training_support import TINY_WORDS, Child, assert_same_run, begin, metrics, tiny_config, train_tiny
 
 import anira.training.checkpoint as checkpoints
 from anira.training import RunFolder
@@ -80,13 +80,15 @@ def test_the_same_again_is_refused_and_resuming_is_harmless(anira, here):
     relative = path.relative_to(here)
     hint = f"{relative} holds this very run: anira train --resume {relative}, or another --seed"
     assert again.err == f"anira: {hint}\n"
-    assert anira("train", "--resume", str(relative)).status == 0
+    resumed = anira("train", "--resume", str(relative))
+    assert resumed.status == 0
+    assert resumed.err.startswith("this run was finished already: ")
     assert (path / "metrics.jsonl").read_bytes() == before
 
 
 MISTAKES = {
-    "unknown preset": ("mano-anira-o-tiny", "did you mean 'mano-anira-"),
-    "unknown task": ("mino-fixed-cpu", "did you mean 'mano-fixed-cpu'"),
+    "unknown preset": ("mano-anira-o-tiny", "presets of mano are mano-<anira-e|"),
+    "unknown task": ("mino-fixed-cpu", "did you mean 'mano'?"),
     "unknown variant": ("mano-anira-u-cpu", "did you mean 'anira-"),
     "preset after an option": ("--steps 3 mano-fixed-smoke", "the preset comes first"),
     "unknown option": (f"{PRESET} --step 3", "--steps INT"),
@@ -100,6 +102,10 @@ MISTAKES = {
     "heads that do not fit": (f"{PRESET} --model.num-attention-heads 3", "multiple of num_attention_heads 3"),
     "unshared with a policy": (f"{PRESET} --model.no-shared-core", "takes the fixed policy only"),
     "unknown injection": (f"{PRESET} --model.injection mul", "injection must be one of none, add, concat-linear"),
+    "rows that do not fit": (
+        f"{PRESET} --task.max-size 20",
+        "a row of 45 tokens does not fit max_length 11: give --max-length 45",
+    ),
     "unknown tracker": (f"{PRESET} --tracker nothing", "'tensorboard', 'trackio', 'wandb'"),
     "nothing to resume": ("--resume nowhere", "nowhere is not a run"),
     "a file to resume": ("--resume file", "file is not a run"),
@@ -119,10 +125,12 @@ def test_a_mistake_is_one_line_and_makes_no_folder(anira, here, words, expected)
     assert [path.name for path in here.iterdir()] == ["file"]
 
 
-def test_rows_that_do_not_fit_are_one_line(anira, here):
-    status, _, err = anira("train", PRESET, *TINY, "--task.max-size", "30")
-    assert status == 2
-    assert re.fullmatch(r"anira: a row of \d+ tokens does not fit max_length 11: raise it", err.splitlines()[-1])
+def test_a_run_that_failed_before_its_first_result_is_started_over(anira, here):
+    begun = begin(here / "runs", tiny_config(PRESET, steps=1))
+    result = anira("train", PRESET, *TINY, "--steps", "1")
+    assert result.status == 0, result.err
+    assert here / result.out.strip() == begun
+    assert result.err.startswith(f"{PRESET}, seed 0, 1 step, in ")
 
 
 def test_without_a_compiler_it_says_so(anira, here, monkeypatch):
@@ -135,11 +143,12 @@ def test_without_a_compiler_it_says_so(anira, here, monkeypatch):
     assert RunFolder(here / result.out.strip()).read_config().compile is False
 
 
-def test_a_tracker_that_is_not_installed_is_one_line(anira, here, monkeypatch):
+def test_a_tracker_that_is_not_installed_is_one_line_and_makes_no_folder(anira, here, monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
     status, out, err = anira("train", PRESET, *TINY, "--tracker", "wandb")
     assert (status, out) == (2, "")
-    assert err.splitlines()[-1].startswith("anira: tracker 'wandb' is not installed: pip install wandb")
+    assert err.startswith("anira: tracker 'wandb' is not installed: pip install wandb")
+    assert list(here.iterdir()) == []
 
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_later(anira, here, monkeypatch):
@@ -191,6 +200,13 @@ def test_help_shows_presets_and_the_options_of_one(anira):
     options = anira("train", PRESET, "--help").out
     for word in ("--steps INT", "--gamma-warmup-steps", "--task.modulus", "--model.max-depth", "--policy.gamma"):
         assert word in options
+
+
+def test_help_explains_every_option(anira):
+    options = anira("train", PRESET, "--help").out
+    entries = re.findall(r"(--[a-z][\w.-]*)(.*?)\(default", re.sub(r"[\s|\u2500-\u257f]+", " ", options))
+    assert {"--seed", "--model.injection", "--policy.gamma"} <= {name for name, _ in entries}
+    assert [name for name, text in entries if not re.search("[a-z]+ [a-z]+", text)] == []
 
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "generate"])

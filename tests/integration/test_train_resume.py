@@ -120,6 +120,7 @@ def test_ctrl_c_writes_a_checkpoint_and_says_one_line(tmp_path):
     finally:
         child.kill()
     assert child.err.splitlines()[-1] == "anira: interrupted"
+    assert "stopping after this step, with a checkpoint; Ctrl-C again stops at once\n" in child.err
     assert "Traceback" not in child.err
     assert latest_checkpoint(path).name == f"step-{metrics(path)[-1]['step']}"
 

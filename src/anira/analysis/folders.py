@@ -46,6 +46,9 @@ def choose_evaluation(path: Path, name: str | None = None) -> Path:
             raise UserError(f"{path} is an evaluation already: leave out --evaluation, or give the run folder")
         return path
     found = find_evaluations(path)
+    inside = len(list(path.glob("*/config.json")))
+    if not found and inside and not (path / "config.json").exists():
+        raise UserError(f"{path} holds {inside} run{'s' * (inside > 1)}: give one of them, or {path}/*")
     if not found:
         raise UserError(f"{path} has no evaluation under records/: run anira evaluate {path} first")
     if name is None:

@@ -23,12 +23,13 @@ COMMANDS: Final = {
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "reproduce": ("anira.cli.reproduce", "make a table or figure of the paper, training what it needs"),
     "bench": ("anira.cli.bench", "measure speed on this machine"),
-    "demo": ("anira.cli.demo", "a tour in seconds: an instance of every task, and a first file of rows"),
+    "demo": ("anira.cli.demo", "train ANIRA-E and ANIRA-O on a small task and make a page of what came out: minutes"),
 }
 """Name -> (module with a function `run(argv)`, summary)."""
 
 _HELP = """\
 usage: anira COMMAND [options]
+       anira --version
 
 Transformers that choose, token by token, how many iterations of a shared core to spend: tasks with a difficulty knob,
 training, evaluation, and whether depth follows difficulty.
@@ -38,7 +39,8 @@ commands:
 
 every command takes
   --help           show what the command takes
-  --plugin MODULE  import MODULE first, from the current folder or installed, so that the tasks it registers are known
+  --plugin MODULE  import MODULE first, from the current folder or installed, so that the tasks and policies that it
+                   registers are known
 
 examples:
   anira sample mano --knob 5 --probes

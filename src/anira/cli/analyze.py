@@ -1,8 +1,9 @@
 """`anira analyze RUN ...`: figures with intervals, nulls and controls, and what they show, from records."""
 
 import json
+import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from anira.cli.parse import parse
 from anira.config import UserError
 
 _WIDTH = 100
+_NAMED = 5  # evaluations; a long run makes dozens during training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,8 @@ def _show(options: Options) -> None:
     from anira.analysis import find_subtasks, judge_claims, load_evaluation, overview, summarize
 
     folders = _folders(options)
+    if options.evaluation is None and not options.json:
+        _name_others(options.runs, folders)
     several = [folder for folder in folders if options.subtask is None and len(find_subtasks(folder)) > 1]
     single = [folder for folder in folders if folder not in several]
     evaluations = [load_evaluation(folder, options.subtask) for folder in single]  # all are checked before work starts
@@ -83,6 +87,17 @@ def _folders(options: Options) -> list[Path]:
         if folder.resolve() in [other.resolve() for other in folders[:i]]:
             raise UserError(f"{folder} is given twice")
     return folders
+
+
+def _name_others(runs: Sequence[Path], shown: Sequence[Path]) -> None:
+    """Say on stderr which evaluations of the runs are not shown, the most telling ones first."""
+    from anira.analysis import find_evaluations
+
+    for run, folder in zip(runs, shown, strict=True):
+        names = [other.name for other in reversed(find_evaluations(run)) if other.name != folder.name]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        if names:
+            print(f"{run}: other evaluations (--evaluation NAME): {', '.join(names[:_NAMED])}{more}", file=sys.stderr)
 
 
 def _text(summary: Any) -> str:

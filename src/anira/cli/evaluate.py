@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from anira.cli.parse import parse
+from anira.cli.parse import check_threshold, parse
 from anira.cli.progress import progress
 from anira.config import UserError
 
@@ -34,7 +34,7 @@ class EvaluateOptions:
     select: Literal["mode", "median", "mean", "quantile"] | None = None
     """How depth is chosen; the policy's own rule by default."""
     threshold: Annotated[float | None, arg(metavar="T")] = None
-    """Level of --select quantile."""
+    """Take the least depth whose cumulative probability reaches T, in (0, 1]: means --select quantile."""
     generate: bool = False
     """Decode freely instead of reading the true answer along."""
     override: Literal["permuted"] | None = None
@@ -48,13 +48,11 @@ def run(argv: list[str]) -> None:
     options = parse(EvaluateOptions, argv, prog="anira evaluate", description=SUMMARY)
     if options.count < 1:
         raise UserError(f"-n must be at least 1, not {options.count}")
+    check_threshold(options.select, options.threshold)
     from anira.evaluation import EvaluationConfig, evaluated_cells
-    from anira.models.exits import check_rule
     from anira.training.evaluating import evaluate_run
     from anira.training.run import load_run
 
-    if options.select or options.threshold is not None:
-        check_rule(options.select, options.threshold, default="mode")
     config, _, step = load_run(options.run, options.step)
     task = config.make_task()
     wanted = EvaluationConfig(
@@ -76,7 +74,7 @@ def run(argv: list[str]) -> None:
             done = now
 
         evaluate_run(options.run, wanted, folder, step=step, progress=tell)
-    print(f"wrote {total} instances", file=sys.stderr)
+    print(f"wrote {total} instances\nnext: anira analyze {options.run} --evaluation {folder.name}", file=sys.stderr)
     print(folder)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from anira.cli.drawing import visible
-from anira.cli.parse import parse
+from anira.cli.parse import check_threshold, parse
 from anira.config import UserError
 
 SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
@@ -20,14 +20,14 @@ class GenerateOptions:
 
     run: Positional[Annotated[Path, arg(metavar="RUN")]]
     """Folder of a run."""
-    question: Positional[Annotated[str, arg(metavar="QUESTION")]]
-    """Such as "+ + 1 3 4 <ans>"."""
+    words: Annotated[Positional[tuple[str, ...]], arg(metavar="QUESTION", help_behavior_hint="(required)")] = ()
+    """In quotes, such as "+ + 1 3 4 <ans>"."""
     step: Annotated[int | None, arg(metavar="S")] = None
     """Checkpoint; the last one by default."""
     select: Literal["mode", "median", "mean", "quantile"] | None = None
     """How depth is chosen; the policy's own rule by default."""
     threshold: Annotated[float | None, arg(metavar="T")] = None
-    """Level of --select quantile."""
+    """Take the least depth whose cumulative probability reaches T, in (0, 1]: means --select quantile."""
     json: bool = False
     """Print one JSON object for scripts."""
 
@@ -35,6 +35,9 @@ class GenerateOptions:
 def run(argv: list[str]) -> None:
     """Answer and show."""
     options = parse(GenerateOptions, argv, prog="anira generate", description=SUMMARY)
+    if len(options.words) != 1:  # several runs by a glob, or a question without its quotes
+        raise UserError('generate takes one RUN and one QUESTION in quotes, as in anira generate RUN "+ 1 * 2 3"')
+    check_threshold(options.select, options.threshold)
     import json
 
     from anira.training.run import load_run
@@ -54,7 +57,7 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
 
     from anira.inference import Stepwise
 
-    rows = task.read(options.question)
+    rows = task.read(options.words[0])
     start, *rest = rows.answer_positions(0)
     if rest and rest[-1] - start > len(rest):
         raise UserError("a question with several answers is not answered here: ask for one at a time")

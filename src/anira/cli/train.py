@@ -1,6 +1,9 @@
 """`anira train PRESET`: a training run."""
 
+import ast
 import dataclasses
+import inspect
+import itertools
 import os
 import shutil
 import sys
@@ -114,13 +117,28 @@ def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptio
 
 
 def _model_options(values: dict[str, Any]) -> Any:
-    """Return a dataclass instance with these values, so that each becomes an option of the type it has in the model."""
+    """Return a dataclass instance with these values: each becomes an option with the model's type and text for it."""
     from anira.models import AniraConfig
 
+    texts = _field_texts(AniraConfig)
     fields: list[Any] = [
-        (key, AniraConfig.__annotations__[key], value) for key, value in values.items() if key != "policy"
+        (key, Annotated[AniraConfig.__annotations__[key], arg(help=texts[key])], value)
+        for key, value in values.items()
+        if key != "policy"
     ]
     return dataclasses.make_dataclass("Model", fields, frozen=True, kw_only=True)()
+
+
+def _field_texts(cls: type) -> dict[str, str]:
+    """Return what stands below each field of a class: Python keeps it in the source only."""
+    (definition,) = ast.parse(inspect.getsource(cls)).body
+    assert isinstance(definition, ast.ClassDef)
+    texts = {}
+    for field, below in itertools.pairwise(definition.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(value=ast.Constant(value=str(text))):
+                texts[name] = text
+    return texts
 
 
 def _compiles(wish: str, steps: int) -> bool:
@@ -138,10 +156,23 @@ def _compiles(wish: str, steps: int) -> bool:
 def _start(config: "TrainConfig", options: TrainOptions) -> None:
     from anira.training import RunFolder
 
+    _check(config, options.tracker)
     with RunFolder.for_config(options.out, config) as folder:
         folder.write_config(config)
         _train(config, folder, resume=False, trackers=list(options.tracker))
     _print_path(folder)
+
+
+def _check(config: "TrainConfig", trackers: Sequence[str]) -> None:
+    """Find what would stop a run at its beginning, before there is a folder of it."""
+    from anira.training.data import check_lengths
+    from anira.training.trackers import check_installed
+
+    for kind in trackers:
+        check_installed(kind)
+    task = config.make_task()
+    # Rows are made a block at a time anyway, and in a block the longest row is longer than in a batch.
+    check_lengths(task.rows(seed=config.seed, stream="train", start=0, count=task.block), config.max_length)
 
 
 def start_or_resume(config: "TrainConfig", out: Path) -> Path:
@@ -168,9 +199,13 @@ def train_preset(name: str, out: Path, changes: Mapping[str, Any]) -> Path:
 
 def _resume(path: Path, trackers: list[str]) -> None:
     from anira.training import RunFolder
+    from anira.training.checkpoint import latest_checkpoint, step_of
 
     folder = RunFolder(path)
     config = folder.read_config()
+    last = latest_checkpoint(path)
+    if folder.main and last is not None and step_of(last) == config.steps:
+        print("this run was finished already: only its final evaluation is checked", file=sys.stderr)
     with folder:
         _train(config, folder, resume=True, trackers=trackers)
     _print_path(folder)
@@ -201,7 +236,8 @@ def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers
     if not folder.main:
         train(config, path, resume=resume, report=lambda line: None, trackers=[])
         return
-    print(f"{config.preset}, seed {config.seed}, {config.steps} steps, in {path}", file=sys.stderr)
+    steps = f"{config.steps} step{'s' * (config.steps > 1)}"
+    print(f"{config.preset}, seed {config.seed}, {steps}, in {path}", file=sys.stderr)
     left_out = config.make_task().left_out
     if left_out:
         print(f"not trained, too long for --task.max-length: {_sizes(left_out)}", file=sys.stderr)

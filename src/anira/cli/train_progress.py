@@ -2,14 +2,16 @@
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 _SECONDS_BETWEEN_LINES = 10.0
+_STOPPING = "stopping after this step, with a checkpoint; Ctrl-C again stops at once"
 
 
 class TrainProgress:
-    """Takes the lines of metrics.jsonl and shows the essence of them."""
+    """Takes what `train` reports and shows the essence of it."""
 
     def __init__(self, steps: int) -> None:
         self.steps = steps
@@ -36,6 +38,10 @@ class TrainProgress:
 
     def line(self, line: dict[str, Any]) -> None:
         """Take one line."""
+        if line["kind"] == "interrupt":
+            with suppress(RuntimeError):  # Ctrl-C came while another line was written, which cannot be cut into
+                self._print(_STOPPING)
+            return
         if line["kind"] == "eval":
             self._evaluation.append(line)
             return

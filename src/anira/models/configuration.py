@@ -32,31 +32,52 @@ class AniraConfig(PreTrainedConfig):
     model_type = "anira"
     keys_to_ignore_at_inference = ["past_key_values", "losses"]  # noqa: RUF012 (as Hugging Face declares it)
 
+    # A choice among strings is a `str`, not a Literal: Hugging Face would refuse it before our message can.
     vocab_size: int = 32
+    """Tokens in the vocabulary."""
     hidden_size: int = 512
+    """Width of a token's state."""
     intermediate_size: int = 2048
+    """Width of the feed-forward parts, the policy's decider among them."""
     num_attention_heads: int = 8
+    """Attention heads of a layer; hidden_size must be a multiple."""
     num_key_value_heads: int | None = None
+    """Heads of keys and values; None: as many as attention heads."""
     head_dim: int | None = None
+    """Width of a head; None: hidden_size / num_attention_heads."""
     num_prelude_layers: int = 1
+    """Layers before the core, run once."""
     num_core_layers: int = 1
+    """Layers of the core, all run in every iteration."""
     num_coda_layers: int = 1
+    """Layers after the core, run once."""
     max_depth: int = 6
+    """Most iterations of the core that a token can get."""
     shared_core: bool = True
+    """Whether all iterations use the same layers; without, each has its own (fixed policy only)."""
     freeze: str | None = None
+    """What stays of a halted token: state (core of one layer only) or kv; None: state for one core layer, else kv."""
     injection: str = "none"
+    """How an iteration sees the prelude's output again: none, add, or concat-linear."""
     initial_state: str = "prelude"
+    """State before the first iteration: prelude (its output), zero, or random; the last two need an injection."""
     initial_state_std: float = 1.0
-    policy: dict[str, Any] | None = None
+    """Standard deviation of initial_state random."""
+    policy: Any = None
+    """The compute policy: a name, or {"name": ..., option: value, ...}; None: anira-e. Stored with all its options."""
     hidden_act: str = "silu"
+    """Activation of the feed-forward parts."""
     max_position_embeddings: int = 4096
+    """Longest row that the model is meant for."""
     initializer_range: float = 0.02
+    """Standard deviation of the weights at the start."""
     rms_norm_eps: float = 1e-6
     rope_parameters: dict[str, Any] | None = None
     attention_bias: bool = False
     attention_dropout: float = 0.0
     mlp_bias: bool = False
     tie_word_embeddings: bool = False
+    """Use the embedding's weights as the head's."""
     use_cache: bool = True
     pad_token_id: int | None = 0
     bos_token_id: int | None = None
@@ -67,7 +88,7 @@ class AniraConfig(PreTrainedConfig):
         for key in kwargs:
             if key not in known | _HUGGING_FACE_KEYS:
                 raise UserError(f"unknown key {key!r} in AniraConfig: {nearest(key, known)}")
-        self.policy = resolve_policy({"name": "anira-e"} if self.policy is None else self.policy)
+        self.policy = resolve_policy("anira-e" if self.policy is None else self.policy)
         self._check_sizes()
         self._check_core()
         if self.num_key_value_heads is None:
@@ -96,7 +117,6 @@ class AniraConfig(PreTrainedConfig):
             raise UserError("the dimension of a head must be even (rotary embedding): change hidden_size or the heads")
 
     def _check_core(self) -> None:
-        assert self.policy is not None
         _check_choice("injection", self.injection, ("none", "add", "concat-linear"))
         _check_choice("initial_state", self.initial_state, ("prelude", "zero", "random"))
         if self.initial_state != "prelude" and self.injection == "none":

@@ -87,7 +87,6 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         super().__init__(config)
         if config._attn_implementation != "sdpa":
             raise UserError(f"anira runs on attn_implementation='sdpa' only, not {config._attn_implementation!r}")
-        assert config.policy is not None
         self.model = Backbone(config)
         self.policy: ComputePolicy = policy_class(config.policy["name"])(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)

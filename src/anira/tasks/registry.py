@@ -1,10 +1,11 @@
 """Tasks by name: ours, those of installed packages (entry point `anira.tasks`), and those registered at run time."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from anira.config import UserError, nearest
+from anira.config import UserError, from_dict, nearest, to_dict
 from anira.tasks.base import BlockTask
 
 T = TypeVar("T", bound=type[BlockTask])
@@ -49,13 +50,17 @@ def task_class(name: str) -> type[BlockTask]:
     for point in entry_points(group="anira.tasks", name=name):
         loaded: type[BlockTask] = point.load()
         return loaded
-    raise UserError(f"unknown task {name!r}: {nearest(name, task_names())}")
+    hint = nearest(name, task_names())
+    raise UserError(f"unknown task {name!r}: {hint} (a task from outside must be imported first: --plugin)")
 
 
 def make_task(name: str, config: Any = None) -> BlockTask:
-    """Build a task from its config, or with its defaults.
+    """Build a task from its config, from a dictionary of some of its options, or with its defaults.
 
-    >>> make_task("mano").knob.seen[:3]
-    (3, 4, 5)
+    >>> make_task("mano").knob.seen[:3], make_task("mano", {"min_size": 1, "max_size": 3}).knob.seen
+    ((3, 4, 5), (1, 2, 3))
     """
-    return task_class(name)(config)
+    cls = task_class(name)
+    if isinstance(config, Mapping):
+        config = from_dict(cls.Config, {**to_dict(cls.Config()), **config})
+    return cls(config)

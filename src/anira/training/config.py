@@ -6,7 +6,7 @@ from typing import Any, Literal
 from anira.config import UserError, from_dict, to_dict
 from anira.models import AniraConfig
 from anira.models.policies import policy_class
-from anira.tasks import BlockTask, task_class
+from anira.tasks import BlockTask, make_task
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
 
@@ -33,18 +33,23 @@ class TrainSettings:
     """How to train: the fields that are options of `anira train` as they stand."""
 
     seed: int = 0
+    """Of the weights at the start, the training rows and the policy's noise."""
     steps: int = 1000
+    """Optimizer steps."""
     batch_size: int = 64
     """Rows of a step, over all processes and accumulated parts."""
     accumulation: int = 1
     """Parts that a step's batch is split into, by length: they need less memory, and less padding."""
     learning_rate: float = 1e-3
+    """Rate of AdamW after the warm-up."""
     warmup_steps: int = 100
     """The rate rises linearly over so many steps, then stays."""
     gamma_warmup_steps: int = 0
     """The compute weight rises linearly over so many steps; 0 is the paper's constant weight."""
     betas: tuple[float, float] = (0.9, 0.999)
+    """AdamW's decay rates of the means of gradients and of their squares."""
     weight_decay: float = 0.0
+    """AdamW's weight decay."""
     clip: float = 1.0
     """Largest norm of the gradient."""
     max_length: int = 256
@@ -54,12 +59,15 @@ class TrainSettings:
     threads: int | None = None
     """CPU threads; None: as torch chooses. Part of the run, because sums depend on it in the last digit."""
     log_every: int = 50
+    """Steps from one line of losses in metrics.jsonl to the next."""
     eval_every: int = 500
+    """Steps from one evaluation during training to the next."""
     eval_count: int = 200
     """Instances a knob in the evaluations during training."""
     final_count: int = 1000
     """Instances a knob in the evaluation at the end."""
     checkpoint_every: int = 500
+    """Steps from one checkpoint to the next; the last step always has one."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -88,9 +96,7 @@ class TrainConfig(TrainSettings):
 
     def make_task(self) -> BlockTask:
         """Build the task."""
-        cls = task_class(self.task)
-        complete = {**to_dict(cls.Config()), **self.task_config}
-        return cls(from_dict(cls.Config, complete))
+        return make_task(self.task, self.task_config)
 
     def make_model_config(self, task: BlockTask) -> AniraConfig:
         """Build the model's configuration; the task gives the vocabulary."""

@@ -60,9 +60,7 @@ class Batches:
 
         A compiled graph is made anew for every length it meets; a few lengths are met soon and then never again.
         """
-        longest = int(rows.lengths.max())
-        if longest > self.config.max_length:
-            raise UserError(f"a row of {longest} tokens does not fit max_length {self.config.max_length}: raise it")
+        longest = check_lengths(rows, self.config.max_length)
         if not self.config.compile:
             return longest
         lengths = [length for length in padded_lengths(self.config.max_length) if length >= longest]
@@ -91,6 +89,14 @@ class Batches:
             )
         valid = torch.arange(width) < torch.from_numpy(rows.lengths.astype(np.int64))[:, None]
         return Batch(padded(rows.input_ids, 0), padded(rows.labels, IGNORE), valid, noise, *counts)
+
+
+def check_lengths(rows: Rows, max_length: int) -> int:
+    """Return the length of the longest row, or raise a UserError if it is more than a model may read."""
+    longest = int(rows.lengths.max())
+    if longest > max_length:
+        raise UserError(f"a row of {longest} tokens does not fit max_length {max_length}: give --max-length {longest}")
+    return longest
 
 
 def padded_lengths(max_length: int) -> list[int]:

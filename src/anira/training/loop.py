@@ -26,6 +26,7 @@ from anira.training.sharding import follow, leading, shard, sharding_wanted
 from anira.training.trackers import Tracker
 
 Report = Callable[[dict[str, Any]], None]
+"""Takes the lines of metrics.jsonl, and {"kind": "interrupt"} when Ctrl-C is pressed."""
 
 
 @dataclass
@@ -54,7 +55,7 @@ def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, tr
     run = _set_up(config, folder, report, trackers)
     step = logged = _resume(run) if resume else 0
     seconds = 0.0
-    with Interrupts() as interrupts:
+    with Interrupts(lambda: report({"kind": "interrupt"})) as interrupts:
         while step < config.steps:
             step += 1
             started = time.perf_counter()

@@ -184,8 +184,21 @@ def _split(name: str) -> tuple[str, str, str]:
     task = max((known for known in task_names() if name.startswith(f"{known}-")), key=len, default="")
     variant, _, scale = name.removeprefix(f"{task}-").rpartition("-")
     if not task or scale not in SCALES or not variant:
-        raise UserError(f"unknown preset {name!r}: {nearest(name, preset_names())[:200]} (<task>-<variant>-<scale>)")
+        raise UserError(f"unknown preset {name!r}: {_forms(name)}")
     return task, variant, scale
+
+
+def _forms(name: str) -> str:
+    """Say which presets there are, of the task that a name begins with if there is one.
+
+    >>> _forms("mano")
+    'presets of mano are mano-<anira-e|anira-o|fixed|unshared|policy>-<smoke|cpu|paper>'
+    """
+    task = max((known for known in task_names() if f"{name}-".startswith(f"{known}-")), key=len, default="")
+    if not task:
+        return f"a preset is <task>-<variant>-<scale>; tasks: {nearest(name.partition('-')[0], task_names())}"
+    scales = [scale for scale in SCALES if scale != "paper" or task in PAPER]
+    return f"presets of {task} are {task}-<{'|'.join([*VARIANTS, 'policy'])}>-<{'|'.join(scales)}>"
 
 
 def _setting(task: str, scale: str) -> Setting:

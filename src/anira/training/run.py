@@ -7,6 +7,7 @@ import platform
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -66,10 +67,13 @@ class RunFolder:
             self._lock = None
 
     def write_config(self, config: TrainConfig) -> None:
-        """Store the resolved configuration with what the result depends on beside it; a run that is here stays."""
+        """Store the resolved configuration with what the result depends on beside it; a run that is here stays.
+
+        One that failed before its first result is no loss, and is started over.
+        """
         if not self.main:
             return
-        if (self.path / "config.json").exists():
+        if any((self.path / name).exists() for name in ("metrics.jsonl", "records", "checkpoints")):
             raise UserError(f"{self.path} holds this very run: anira train --resume {self.path}, or another --seed")
         facts = {
             "config": to_dict(config),
@@ -87,7 +91,12 @@ class RunFolder:
         file = self.path / "config.json"
         try:
             return from_dict(TrainConfig, json.loads(file.read_text())["config"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except OSError as error:
+            inside = len(list(self.path.glob("*/config.json")))
+            if inside:
+                raise UserError(f"{self.path} holds {inside} run{'s' * (inside > 1)}: give one of them") from error
+            raise UserError(f"{self.path} is not a run: cannot read {file.name} ({error.strerror})") from error
+        except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{self.path} is not a run: cannot read {file.name} ({error})") from error
 
 
@@ -122,10 +131,14 @@ class MetricsFile:
 
 
 class Interrupts:
-    """Lets the step in progress finish, and its checkpoint be written, when the user presses Ctrl-C once."""
+    """Lets the step in progress finish, and its checkpoint be written, when the user presses Ctrl-C once.
 
-    def __init__(self) -> None:
+    `tell` is called at once, because a step can take long.
+    """
+
+    def __init__(self, tell: Callable[[], None]) -> None:
         self.asked = False
+        self._tell = tell
         self._before: Any = None
 
     def __enter__(self) -> Self:
@@ -139,9 +152,10 @@ class Interrupts:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+        self._tell()
 
 
-def load_run(path: Path, step: int | None) -> tuple[TrainConfig, AniraForCausalLM, int]:
+def load_run(path: Path, step: int | None = None) -> tuple[TrainConfig, AniraForCausalLM, int]:
     """Return a run's configuration, its model at a step (the last one by default), and that step."""
     config = RunFolder(path).read_config()
     checkpoint = latest_checkpoint(path) if step is None else path / "checkpoints" / f"step-{step}"

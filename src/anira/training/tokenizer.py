@@ -6,20 +6,28 @@ from tokenizers import Regex, Tokenizer
 from tokenizers.decoders import Fuse
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split, WhitespaceSplit
+from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from anira.tasks import CharVocab, Vocab
+from anira.tasks.vocab import BOS
 
 _CHARACTER = r"<[a-z]+>|[\s\S]"  # a mark such as <bos>, or any one character, white space among them
 
 
 def save_tokenizer(folder: Path, vocab: Vocab) -> None:
-    """Write tokenizer.json and its config: tokens are words between white space, or characters; unknown is an error."""
+    """Write tokenizer.json and its config: tokens are words between white space, or characters; unknown is an error.
+
+    `<bos>` comes in front by itself, as in the rows that the model was trained on: MANO's "+ 1 2 <ans>" is read as
+    `<bos> + 1 2 <ans>`. For text that has it already there is the tokenizer's `add_special_tokens=False`.
+    """
     tokenizer = Tokenizer(WordLevel({token: i for i, token in enumerate(vocab.tokens)}))
     if isinstance(vocab, CharVocab):
         tokenizer.pre_tokenizer = Split(Regex(_CHARACTER), "isolated")
         tokenizer.decoder = Fuse()
     else:
         tokenizer.pre_tokenizer = WhitespaceSplit()
+    if BOS in vocab:
+        tokenizer.post_processor = TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, vocab.id(BOS))])
     special = {f"{name}_token": f"<{name}>" for name in ("pad", "bos", "eos") if f"<{name}>" in vocab}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)

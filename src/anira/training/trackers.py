@@ -53,6 +53,11 @@ def scalars(line: dict[str, Any]) -> dict[str, float]:
     }
 
 
+def check_installed(kind: str) -> None:
+    """Raise a UserError if a tracker's package is missing."""
+    _need("torch.utils.tensorboard" if kind == "tensorboard" else kind, kind)
+
+
 def make_tracker(kind: str, folder: Path, name: str) -> Tracker:
     """Build a tracker by name."""
     if kind == "tensorboard":
@@ -66,4 +71,5 @@ def _need(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise UserError(f"tracker {package!r} is not installed: pip install {package} -c constraints.txt") from None
+        hint = f"pip install {package} (with -c constraints.txt from the repository's root)"
+        raise UserError(f"tracker {package!r} is not installed: {hint}") from None

@@ -23,6 +23,16 @@ def names(run):
     return [folder.name for folder in find_evaluations(run)]
 
 
+def test_a_folder_of_runs_is_said_to_be_one(tmp_path):
+    for name in ("1f2e3d4c-s0", "5a6b7c8d-s1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    with pytest.raises(UserError, match=rf"holds 2 runs: give one of them, or {tmp_path}/\*"):
+        choose_evaluation(tmp_path)
+    with pytest.raises(UserError, match="has no evaluation under records/"):
+        choose_evaluation(tmp_path / "1f2e3d4c-s0")
+
+
 def test_the_latest_step_is_the_result(run):
     for name, step in (("step-000900", 900), ("step-001000", 1000), ("step-000100", 100)):
         add(run, name, step=step)

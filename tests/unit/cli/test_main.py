@@ -25,6 +25,7 @@ def test_every_command_explains_itself(anira, command):
 
 def test_version(anira):
     assert anira("--version").out == f"anira {__version__}\n"
+    assert "anira --version" in anira("--help").out
 
 
 def test_plugins_are_taken_from_anywhere():

@@ -73,6 +73,19 @@ def test_an_evaluation_comes_whole_before_what_follows_it(capsys, clock):
     assert text.index("evaluation") < text.index("step      9 of 9") < text.rindex("evaluation")
 
 
+def test_ctrl_c_is_answered_at_once_and_never_an_error(capsys, monkeypatch):
+    with TrainProgress(9) as progress:
+        progress.line({"kind": "interrupt"})
+        assert capsys.readouterr().err == "stopping after this step, with a checkpoint; Ctrl-C again stops at once\n"
+        monkeypatch.setattr(progress, "_print", reentered)
+        progress.line({"kind": "interrupt"})
+
+
+def reentered(text):
+    """What Python raises for a write within a write."""
+    raise RuntimeError("reentrant call")
+
+
 class Terminal(StringIO):
     def isatty(self):
         return True

@@ -33,7 +33,9 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"policy": {"name": "anira-e", "temperature": 0.0}}, "temperature must be positive, not 0.0"),
     ({"policy": {"name": "anira-e", "gamma": "much"}}, "gamma"),
     ({"policy": {"name": "fixed", "gamma": 0.1}}, "gamma"),
-    ({"policy": {"gamma": 0.1}}, "policy must be a table with a name"),
+    ({"policy": {"gamma": 0.1}}, "policy must be a name or a table with one"),
+    ({"policy": "anira-a"}, "unknown policy 'anira-a': did you mean 'anira-"),
+    ({"policy": 3}, "policy must be a name or a table with one, .*not 3"),
 ]
 
 
@@ -65,6 +67,12 @@ def test_options_of_the_policy_are_completed() -> None:
     config = small_config("anira-e", options={"base": 1.25})
     assert config.policy == {"name": "anira-e", "gamma": 0.1, "base": 1.25, "temperature": 1.0, "detach": False}
     assert AniraConfig().policy["name"] == "anira-e"
+
+
+def test_a_policy_can_be_given_by_its_name() -> None:
+    config = AniraConfig(policy="anira-o")
+    assert config.policy == AniraConfig(policy={"name": "anira-o"}).policy
+    assert AniraConfig.from_dict(config.to_dict()).policy == config.policy
 
 
 def test_sizes_are_completed() -> None:

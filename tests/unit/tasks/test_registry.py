@@ -53,6 +53,13 @@ def test_a_task_is_made_with_its_config_or_with_its_defaults() -> None:
     assert task.config is config
 
 
+def test_a_task_is_made_with_some_of_its_options() -> None:
+    assert registry.make_task("mano", {"modulus": 7}).config == ManoConfig(modulus=7)
+    assert registry.make_task("mano", {"operators": ["+"]}).config == ManoConfig(operators=("+",))
+    with pytest.raises(UserError, match="unknown key 'modulo' in ManoConfig: did you mean 'modulus'"):
+        registry.make_task("mano", {"modulo": 7})
+
+
 def test_a_registered_task_is_found() -> None:
     assert registry.register_task(Other) is Other
     assert "other" in registry.task_names()
@@ -89,6 +96,8 @@ def test_an_installed_package_cannot_replace_a_built_in_task(monkeypatch: pytest
 def test_an_unknown_task_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(UserError, match="unknown task 'mono': did you mean 'mano'"):
         registry.make_task("mono")
+    with pytest.raises(UserError, match="a task from outside must be imported first: --plugin"):
+        registry.make_task("mine")
     with pytest.raises(UserError, match=r"unknown task 'xyz': known: .*brevo, clrs, depo.*mano"):
         registry.task_class("xyz")
 

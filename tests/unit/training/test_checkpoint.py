@@ -74,7 +74,7 @@ def test_its_tokenizer_reads_what_the_task_reads(tmp_path, task):
     rows = task.rows(seed=0, stream="eval", start=0, count=20, knob=task.knob.seen[-1])
     for i in range(20):
         question = task.instance(rows, i).question
-        assert tokenizer(question)["input_ids"] == task.vocab.encode(question)
+        assert tokenizer(question)["input_ids"] == task.vocab.encode(f"<bos> {question}")
         assert tokenizer.decode(rows.ids(i)) == task.vocab.decode(rows.ids(i))
     assert len(tokenizer) == len(task.vocab)
     assert tokenizer.pad_token_id == 0

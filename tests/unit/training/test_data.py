@@ -103,7 +103,7 @@ def test_padded_lengths_are_few_and_close(max_length):
 
 def test_a_row_that_is_too_long_is_an_error_that_says_what_to_change():
     config = dataclasses.replace(CONFIG, max_length=12)
-    with pytest.raises(UserError, match=r"a row of \d+ tokens does not fit max_length 12"):
+    with pytest.raises(UserError, match=r"a row of \d+ tokens does not fit max_length 12: give --max-length \d+"):
         parts(config)
 
 

@@ -40,6 +40,8 @@ def test_a_machine_without_git_can_train(tmp_path, monkeypatch):
 
 def test_the_same_run_twice_is_refused_with_a_hint(tmp_path):
     path = begin(tmp_path, CONFIG)
+    assert begin(tmp_path, CONFIG) == path  # there is nothing to lose yet
+    (path / "metrics.jsonl").write_text("{}\n")
     before = (path / "config.json").read_bytes()
     with pytest.raises(UserError, match="--resume") as caught:
         begin(tmp_path, CONFIG)
@@ -76,6 +78,14 @@ def test_what_is_not_a_run_is_refused_by_name(tmp_path, content):
     with pytest.raises(UserError, match="is not a run") as caught:
         load_run(tmp_path, None)
     assert str(tmp_path) in str(caught.value)
+    assert "Errno" not in str(caught.value)
+
+
+def test_a_folder_of_runs_is_said_to_be_one(tmp_path):
+    for seed in (0, 1):
+        begin(tmp_path, tiny_config(seed=seed))
+    with pytest.raises(UserError, match="mano-anira-o-smoke holds 2 runs: give one of them"):
+        load_run(tmp_path / "mano-anira-o-smoke")
 
 
 def test_a_run_is_loaded_at_its_last_step_or_at_one_that_is_kept(run):
@@ -130,10 +140,11 @@ def test_metrics_that_are_lost_are_not_filled_with_nothing(tmp_path, run):
 
 
 def test_ctrl_c_is_noted_once_and_obeyed_the_second_time():
-    before = signal.getsignal(signal.SIGINT)
-    with Interrupts() as interrupts:
+    before, told = signal.getsignal(signal.SIGINT), []
+    with Interrupts(lambda: told.append("at once")) as interrupts:
         signal.raise_signal(signal.SIGINT)
         assert interrupts.asked
+        assert told == ["at once"]
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before

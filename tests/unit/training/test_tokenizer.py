@@ -5,14 +5,34 @@ from anira.tasks import make_task, task_names
 from anira.training.tokenizer import save_tokenizer
 
 
-@pytest.mark.parametrize("name", task_names())
-def test_a_checkpoints_tokenizer_reads_and_writes_as_the_task_does(name, tmp_path):
-    task = make_task(name)
+@pytest.fixture
+def task_and_tokenizer(request, tmp_path):
+    """A task with rows of one kind, and the tokenizer that its checkpoints have."""
+    task = make_task(request.param).parts()[0]
     save_tokenizer(tmp_path, task.vocab)
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    return task, AutoTokenizer.from_pretrained(tmp_path)
+
+
+every_task = pytest.mark.parametrize("task_and_tokenizer", task_names(), indirect=True)
+
+
+@every_task
+def test_a_checkpoints_tokenizer_reads_and_writes_as_the_task_does(task_and_tokenizer):
+    task, tokenizer = task_and_tokenizer
     rows = task.rows(seed=0, stream="eval", start=0, count=20)
     assert len(tokenizer) == len(task.vocab)
     for i in range(20):
         text = task.vocab.decode(rows.ids(i))
-        assert tokenizer.encode(text) == rows.ids(i)
+        assert tokenizer.encode(text, add_special_tokens=False) == rows.ids(i)
         assert tokenizer.decode(rows.ids(i), clean_up_tokenization_spaces=False) == text
+
+
+@every_task
+def test_a_question_is_read_as_the_row_begins(task_and_tokenizer):
+    """With the `<bos>` that nobody types."""
+    task, tokenizer = task_and_tokenizer
+    rows = task.rows(seed=0, stream="eval", start=0, count=20, knob=task.knob.seen[0])
+    for i in range(20):
+        ids = rows.ids(i)
+        for end in (rows.answer_positions(i)[0], len(ids)):
+            assert tokenizer(task.vocab.decode(ids[1:end]))["input_ids"] == ids[:end]

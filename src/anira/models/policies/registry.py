@@ -37,11 +37,13 @@ def policy_class(name: str) -> type[ComputePolicy]:
 def resolve_policy(options: Any) -> dict[str, Any]:
     """Return a policy's options complete and checked, as the model's configuration stores them.
 
-    >>> resolve_policy({"name": "fixed"})
+    >>> resolve_policy("fixed")
     {'name': 'fixed'}
     """
+    if isinstance(options, str):
+        options = {"name": options}
     if not isinstance(options, dict) or not isinstance(options.get("name"), str):
-        raise UserError(f"policy must be a table with a name, as in {{'name': 'anira-e'}}, not {options!r}")
+        raise UserError(f"policy must be a name or a table with one, as in {{'name': 'anira-e'}}, not {options!r}")
     name = options["name"]
     cls = policy_class(name).Options
     defaults = {field.name: field.default for field in dataclasses.fields(cls)}

@@ -34,8 +34,9 @@ def test_options_are_completed_and_checked() -> None:
     assert resolve_policy({"name": "gates", "see": "running"}) == {"name": "gates", "level": 0.5, "see": "running"}
     with pytest.raises(UserError, match="see"):
         resolve_policy({"name": "gates", "see": "nobody"})
-    for nonsense in (None, "fixed", {}, {"name": 3}):
-        with pytest.raises(UserError, match="policy must be a table with a name"):
+    assert resolve_policy("gates") == resolve_policy({"name": "gates"})
+    for nonsense in (None, 3, {}, {"name": 3}):
+        with pytest.raises(UserError, match="policy must be a name or a table with one"):
             resolve_policy(nonsense)
 
 

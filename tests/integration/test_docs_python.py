@@ -1,0 +1,26 @@
+"""The Python of README and guide is run as it stands there, block after block."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def program(page: str) -> str:
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize(
+    ("page", "printed"),
+    [
+        ("README.md", r"tensor\(\[\[\d"),
+        pytest.param("docs/guide.md", r"<ans> 2\n(.|\n)*trainable params: [\d,]+ ", marks=pytest.mark.slow),
+    ],
+)
+def test_the_python_of_a_page_runs(page, printed, tmp_path, monkeypatch, capsys):
+    (tmp_path / "results").symlink_to(ROOT / "results")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program(page), page, "exec"), {})
+    assert re.search(printed, capsys.readouterr().out)
