@@ -1,9 +1,9 @@
 """Claims about depth and the knob, judged over all seeds of the same experiment."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from anira.analysis.allocation import Alignment
 from anira.analysis.folders import HOUSEKEEPING
@@ -11,6 +11,8 @@ from anira.analysis.intervals import Estimate
 from anira.analysis.nulls import Null, nulls_cover_zero
 from anira.analysis.summary import Labels, Summary
 from anira.analysis.verdict import Evidence, Verdict, judge, why_silent
+
+T = TypeVar("T")
 
 CLAIMS: Final = {
     "slope": "answer depth rises with the knob (slope)",
@@ -45,10 +47,19 @@ def by_experiment(summaries: Sequence[Summary]) -> list[list[Summary]]:
     Evaluations belong to the same experiment if nothing but the seed sets them apart: task, variant, step, selection,
     knobs and, where known, all settings of the run that change what is learned.
     """
-    groups: dict[str, list[Summary]] = {}
-    for summary in sorted(summaries, key=lambda one: one.labels.seed):
-        knobs = [row.knob for row in summary.accuracy]
-        groups.setdefault(f"{identity(summary.labels)} {knobs}", []).append(summary)
+    return by_identity(summaries, lambda one: [one.labels], lambda one: [row.knob for row in one.accuracy])
+
+
+def by_identity(
+    items: Sequence[T], labels: Callable[[T], Sequence[Labels]], beside: Callable[[T], object] = lambda _: None
+) -> list[list[T]]:
+    """Return what differs in nothing but the seed together, in the order of seeds.
+
+    `labels` are those of the one run, or of both runs, that an item is about; `beside` is what must agree, too.
+    """
+    groups: dict[str, list[T]] = {}
+    for item in sorted(items, key=lambda one: labels(one)[0].seed):
+        groups.setdefault(f"{[identity(one) for one in labels(item)]} {beside(item)}", []).append(item)
     return list(groups.values())
 
 

@@ -21,7 +21,7 @@ import polars as pl
 from anira.analysis.accuracy import Accuracy, accuracy_overall
 from anira.analysis.association import Mean
 from anira.analysis.bootstrap import DRAWS, Statistic, bootstrap
-from anira.analysis.claims import Claim, identity, make_claim
+from anira.analysis.claims import Claim, by_identity, make_claim
 from anira.analysis.instances import instance_table
 from anira.analysis.intervals import Estimate, Floats, Ints
 from anira.analysis.records import load_evaluation
@@ -157,12 +157,9 @@ def _depth(pairs: pl.DataFrame, groups: Ints, undefined: str) -> _Difference:
 
 def judge_matches(text: str, found: Sequence[tuple[Match, Evidence]]) -> list[Claim]:
     """Return a verdict for each two experiments among the matches, over all of their seeds."""
-    groups: dict[tuple[str, str], list[tuple[Match, Evidence]]] = {}
-    for match, evidence in found:
-        groups.setdefault((identity(match.first.labels), identity(match.second.labels)), []).append((match, evidence))
+    groups = by_identity(found, lambda one: [summary.labels for summary in one[0]])
     return [
-        make_claim(text, group[0][0].text, [(match.runs, evidence) for match, evidence in group])
-        for group in groups.values()
+        make_claim(text, group[0][0].text, [(match.runs, evidence) for match, evidence in group]) for group in groups
     ]
 
 

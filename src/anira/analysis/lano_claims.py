@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from anira.analysis.claims import Claim, experiment, identity, make_claim, null_obstacle
+from anira.analysis.claims import Claim, by_identity, experiment, make_claim, null_obstacle
 from anira.analysis.intervals import excess
 from anira.analysis.lano import LanoFigures
 from anira.analysis.untrained import span
@@ -22,12 +22,9 @@ NOT_COMPARED: Final = "no untrained model has a correlation to compare with"
 
 def judge_lano(runs: Sequence[LanoFigures]) -> list[Claim]:
     """Return a verdict for each experiment, that is for all runs that differ in nothing but the seed."""
-    groups: dict[str, list[LanoFigures]] = {}
-    for one in sorted(runs, key=lambda one: one.labels.seed):
-        groups.setdefault(identity(one.labels), []).append(one)
     return [
         make_claim(CLAIM, experiment(group[0].labels), [(one.labels.run_id, _evidence(one)) for one in group])
-        for group in groups.values()
+        for group in by_identity(runs, lambda one: [one.labels])
     ]
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from anira.analysis.accuracy import accuracy_drop
-from anira.analysis.claims import Claim, experiment, identity, in_training, make_claim, null_obstacle
+from anira.analysis.claims import Claim, by_identity, experiment, in_training, make_claim, null_obstacle
 from anira.analysis.intervals import Estimate
 from anira.analysis.subtasks import Overview, SubtaskFigures
 from anira.analysis.verdict import Evidence, why_silent
@@ -28,12 +28,9 @@ def judge_subtasks(runs: Sequence[Overview], without_size: Sequence[str]) -> dic
     Runs that differ in nothing but the seed are judged together. `without_size` are subtasks whose instances are the
     same at every size.
     """
-    groups: dict[str, list[Overview]] = {}
-    for run in sorted(runs, key=lambda one: one.labels.seed):
-        groups.setdefault(identity(run.labels), []).append(run)
     cells = [
         (group, part.subtask)
-        for group in groups.values()
+        for group in by_identity(runs, lambda run: [run.labels])
         for part in group[0].subtasks
         if part.subtask not in without_size
     ]

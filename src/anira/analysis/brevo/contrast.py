@@ -16,7 +16,7 @@ from anira.analysis.bootstrap import DRAWS, resamples
 from anira.analysis.brevo.regression import RegressionFigures
 from anira.analysis.brevo.shares import POSITION, added_by_groups, moments_of, shuffled_groups, sizes_of
 from anira.analysis.brevo.tokens import AnswerTokens
-from anira.analysis.claims import Claim, identity, make_claim
+from anira.analysis.claims import Claim, by_identity, make_claim
 from anira.analysis.intervals import Estimate, Floats, percentile
 from anira.analysis.nulls import Null, nulls_cover_zero
 from anira.analysis.summary import Labels
@@ -103,10 +103,7 @@ def _resampled_shares(tokens: AnswerTokens, *, rng: np.random.Generator, draws: 
 
 def judge_contrasts(contrasts: Sequence[Contrast]) -> list[Claim]:
     """Return a verdict for each two experiments, over their seeds; two runs of a seed are one piece of evidence."""
-    groups: dict[tuple[str, ...], list[Contrast]] = {}
-    for one in sorted(contrasts, key=lambda one: one.seed):
-        groups.setdefault(tuple(map(identity, one.labels)), []).append(one)
-    return [_claim(group) for group in groups.values()]
+    return [_claim(group) for group in by_identity(contrasts, lambda one: one.labels)]
 
 
 def _claim(group: Sequence[Contrast]) -> Claim:

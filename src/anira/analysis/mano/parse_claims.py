@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from anira.analysis.claims import Claim, experiment, identity, make_claim
+from anira.analysis.claims import Claim, by_identity, experiment, make_claim
 from anira.analysis.intervals import excess
 from anira.analysis.mano.parse_state import CONTRASTS, ParseStateFigures
 from anira.analysis.verdict import Evidence, why_silent
@@ -24,10 +24,8 @@ def judge_reading(runs: Sequence[ParseStateFigures]) -> list[Claim]:
     positions is found by the first and not by the second. Each is judged by its excess over the same contrast with
     depth shuffled within instances.
     """
-    groups: dict[str, list[ParseStateFigures]] = {}
-    for one in sorted(runs, key=lambda one: one.labels.seed):
-        groups.setdefault(f"{identity(one.labels)} {one.knobs}", []).append(one)
-    return [_claim(group, name, form) for group in groups.values() for name, form in HELD]
+    groups = by_identity(runs, lambda one: [one.labels], lambda one: one.knobs)
+    return [_claim(group, name, form) for group in groups for name, form in HELD]
 
 
 def _claim(group: list[ParseStateFigures], name: str, form: str) -> Claim:

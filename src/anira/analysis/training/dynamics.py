@@ -8,7 +8,6 @@ folder still has them (RUN/records/step-000500), those of the last one the major
     figures.phases.rise        # Estimate
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,7 @@ import polars as pl
 from anira.analysis.accuracy import Accuracy, accuracy_by_knob, accuracy_overall
 from anira.analysis.allocation import depth_by_knob
 from anira.analysis.bootstrap import DRAWS
-from anira.analysis.claims import Claim, experiment, make_claim
-from anira.analysis.folders import HOUSEKEEPING
+from anira.analysis.claims import Claim, by_identity, experiment, make_claim
 from anira.analysis.instances import instance_table
 from anira.analysis.intervals import Estimate, proportion
 from anira.analysis.records import load_evaluation
@@ -135,18 +133,9 @@ def _curve(evaluations: pl.DataFrame, depths: Mapping[tuple[int, int], Estimate]
     ]
 
 
-def by_experiment(runs: Sequence[DynamicsFigures]) -> list[list[DynamicsFigures]]:
-    """Return the runs that nothing but their seed sets apart together, in the order of their seeds."""
-    groups: dict[str, list[DynamicsFigures]] = {}
-    for run in runs:
-        config = {key: value for key, value in run.labels.config.items() if key not in HOUSEKEEPING}
-        groups.setdefault(json.dumps([run.experiment, config], sort_keys=True), []).append(run)
-    return [sorted(group, key=lambda run: run.labels.seed) for group in groups.values()]
-
-
 def dynamics_claims(runs: Sequence[DynamicsFigures]) -> dict[str, list[Claim]]:
     """Return the verdicts of each experiment among the runs, by the key of the claim."""
-    groups = by_experiment(runs)
+    groups = by_identity(runs, lambda run: [run.labels])
     return {
         "easy-to-hard": [_claim("easy-to-hard", group, [_order(run) for run in group]) for group in groups],
         "two-phases": [_claim("two-phases", group, [_phases(run) for run in group]) for group in groups],

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.unit.analysis.dynamics_support import STEPS, Training, metric_lines, write_metrics, write_training
 
-from anira.analysis.training.dynamics import by_experiment, dynamics_claims, dynamics_figures
+from anira.analysis.training.dynamics import dynamics_claims, dynamics_figures
 from anira.config import UserError, to_dict
 
 SEEDS = (0, 1, 2)
@@ -84,7 +84,6 @@ def test_only_seeds_of_the_same_experiment_are_judged_together(tmp_path):
         figures(tmp_path / "c", warm_up=300),
         figures(tmp_path / "d", variant="anira-e"),
     ]
-    assert [[one.labels.seed for one in group] for group in by_experiment(made)] == [[0, 1], [0], [0]]
     claims = dynamics_claims(made)["two-phases"]
     assert [claim.seeds for claim in claims] == [(0, 1), (0,), (0,)]
 
