@@ -4,6 +4,20 @@ The configurations themselves are frozen keyword-only dataclasses that live besi
 """
 
 from anira.config.errors import UserError, nearest
+from anira.config.files import remove_parts, replacing, replacing_folder, write_file, write_files
 from anira.config.strict import config_hash, from_dict, load, save, to_dict
 
-__all__ = ["UserError", "config_hash", "from_dict", "load", "nearest", "save", "to_dict"]
+__all__ = [
+    "UserError",
+    "config_hash",
+    "from_dict",
+    "load",
+    "nearest",
+    "remove_parts",
+    "replacing",
+    "replacing_folder",
+    "save",
+    "to_dict",
+    "write_file",
+    "write_files",
+]
