@@ -5,7 +5,6 @@ missing key and a value of the wrong type are all errors that name the key.
 """
 
 import dataclasses
-import hashlib
 import json
 import types
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from anira.config.errors import UserError, nearest
+from anira.config.sealed import values_digest
 
 C = TypeVar("C")
 
@@ -61,9 +61,21 @@ def config_hash(config: Any) -> str:
     The values are those a stored configuration has, where a float field that was given 1 holds 1.0: equal
     configurations have equal hashes, before and after they are saved.
     """
-    stored = to_dict(from_dict(type(config), to_dict(config)))
-    canonical = json.dumps(stored, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:8]
+    return values_digest(stored_values(config))[:8]
+
+
+def stored_values(config: Any) -> dict[str, Any]:
+    """Return a configuration as it is stored: plain values, each in the type that its field has."""
+    return to_dict(from_dict(type(config), to_dict(config)))
+
+
+def run_id(values: Mapping[str, Any]) -> str:
+    """Name a run by its configuration as it is stored: <preset>/<hash8>-s<seed>.
+
+    >>> run_id({"preset": "mano-fixed-cpu", "seed": 3})
+    'mano-fixed-cpu/5c3fe563-s3'
+    """
+    return f"{values.get('preset')}/{values_digest(values)[:8]}-s{values.get('seed')}"
 
 
 def _plain(value: Any) -> Any:

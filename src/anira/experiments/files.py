@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from anira.analysis import Claim
-from anira.analysis.records import read_asked
+from anira.analysis.stored import read_asked
 from anira.config import UserError, to_dict
+from anira.config.folder import inside
 from anira.evaluation import EvaluationConfig
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.experiments.sheet import Sheet, sheet_page, sheet_text
@@ -78,7 +79,7 @@ def _place(run: UsedRun, name: str, setting: Setting, is_there: Callable[[Path],
 
     A published run stays as it is: what it lacks is made under its name in the folder of runs.
     """
-    own = run.folder / "records" / name
+    own = inside(run.folder, "records", *name.split("/"))
     if is_there(own) or not any(place in run.folder.parents for place in setting.published):
         return own
     beside = setting.runs / run.folder.parent.name / run.folder.name

@@ -17,11 +17,11 @@ from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.memory import keep_freed_memory
 from anira.models.precision import choose_dtype
 from anira.tasks import IGNORE
-from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
+from anira.training.checkpoint import keep_last, latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
 from anira.training.evaluating import subject_of
-from anira.training.run import Interrupts, MetricsFile, keep_last
+from anira.training.run import NO_METRICS, Interrupts, MetricsFile
 from anira.training.sharding import follow, leading, shard, sharding_wanted
 from anira.training.trackers import Tracker
 
@@ -72,6 +72,8 @@ def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, tr
             if stop:
                 raise KeyboardInterrupt
     _evaluate(run, step, "final", config.final_count)
+    if run.accelerator.is_main_process:
+        run.metrics.finish()
 
 
 def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tracker]) -> _Run:
@@ -113,11 +115,11 @@ def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConf
 def _resume(run: _Run) -> int:
     checkpoint = latest_checkpoint(run.folder)
     if checkpoint is None:
-        loop = {"step": 0, "metrics_bytes": 0}
+        loop = {"step": 0, **NO_METRICS}
     else:
         loop = load_checkpoint(checkpoint, run.model, run.optimizer, config_hash(run.config))
     if run.accelerator.is_main_process:
-        run.metrics.truncate(loop["metrics_bytes"])
+        run.metrics.rewind(loop)
     return int(loop["step"])
 
 
@@ -246,7 +248,7 @@ def _write_records(run: _Run, step: int, name: str, count: int) -> list[dict[str
 def _save(run: _Run, step: int) -> None:
     run.accelerator.wait_for_everyone()
     main = run.accelerator.is_main_process
-    loop = {"step": step, "config_hash": config_hash(run.config), "metrics_bytes": run.metrics.flush() if main else 0}
+    loop = {"step": step, "config_hash": config_hash(run.config), **(run.metrics.state() if main else {})}
     folder = run.folder / "checkpoints" / f"step-{step}"
     save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop, write=main)
     if main:
