@@ -1,6 +1,5 @@
 """`anira analyze RUN ...`: figures with intervals, nulls and controls, and what they show, from records."""
 
-import json
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from anira.cli.parse import parse
-from anira.config import UserError
+from anira.config import UserError, json_text
 
 _WIDTH = 100
 _NAMED = 5  # evaluations; a long run makes dozens during training
@@ -67,7 +66,7 @@ def _show(options: Options) -> None:
     if options.json:
         shown = {"overviews": [one.to_dict() for one in overviews]} if overviews else {}
         plain = {"evaluations": [one.to_dict() for one in summaries], **shown, "claims": _plain(verdicts)}
-        print(json.dumps(plain, indent=2))
+        print(json_text(plain, indent=2))
     elif verdicts:
         print(_verdicts(verdicts))
 

@@ -1,6 +1,5 @@
 """`anira bench NAME`: figures of speed on this machine."""
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Annotated, Any, Final
 from tyro.conf import arg
 
 from anira.cli.parse import parse
-from anira.config import UserError, nearest
+from anira.config import UserError, json_text, nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +70,7 @@ def run(argv: list[str]) -> None:
     if options.repeats < 1:
         raise UserError(f"--repeats must be at least 1, not {options.repeats}")
     result, table = measure(options)
-    print(json.dumps(result, indent=2) if options.json else table)
+    print(json_text(result, indent=2) if options.json else table)
 
 
 def _list() -> str:

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from anira.cli.drawing import visible
 from anira.cli.parse import check_threshold, parse
-from anira.config import UserError
+from anira.config import UserError, json_text
 
 SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
 
@@ -38,7 +38,6 @@ def run(argv: list[str]) -> None:
     if len(options.words) != 1:  # several runs by a glob, or a question without its quotes
         raise UserError('generate takes one RUN and one QUESTION in quotes, as in anira generate RUN "+ 1 * 2 3"')
     check_threshold(options.select, options.threshold)
-    import json
 
     from anira.training.run import load_run
 
@@ -46,7 +45,7 @@ def run(argv: list[str]) -> None:
     task = config.make_task()
     result = _answer(model, task, options)
     if options.json:
-        print(json.dumps({"run": str(options.run), "step": step, **result}))
+        print(json_text({"run": str(options.run), "step": step, **result}))
     else:
         print(_text(result, model.config.max_depth))
 

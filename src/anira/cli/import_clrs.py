@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 from anira.cli.clrs_files import read_rows
 from anira.cli.export import check_target, complete_or_absent, termination_as_interrupt
 from anira.cli.parse import parse
-from anira.config import UserError
+from anira.config import UserError, json_text
 
 SUMMARY = """Read rows of CLRS-Text, take their traces out, check them, and write them to one Parquet file.
 
@@ -68,7 +68,7 @@ def run(argv: list[str]) -> None:
         raise UserError(f"--out must end in .parquet, not {options.out.name!r}")
     counts = import_clrs(options)
     if options.json:
-        print(json.dumps(_as_json(counts)))
+        print(json_text(_as_json(counts)))
     print(_report(counts, options), file=sys.stderr)
 
 
@@ -92,7 +92,7 @@ def import_clrs(options: Options) -> Counts:
         }
     )
     counts = Counts()
-    settings = {"anira_task": "clrs", "anira_config": json.dumps({"style": options.style})}
+    settings = {"anira_task": "clrs", "anira_config": json_text({"style": options.style})}
     with termination_as_interrupt(), complete_or_absent(options.out) as temporary:
         write_parquet(_chunks(options, counts), temporary, schema, settings)
         if not counts.written:

@@ -1,6 +1,5 @@
 """`anira sample TASK`: instances that a person can read, or JSON lines for scripts."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from tyro.conf import arg
 from anira.cli.drawing import draw_instance, draw_probes, legend
 from anira.cli.parse import parse_with_task
 from anira.cli.rows import Address, probe_values, row_values
-from anira.config import UserError
+from anira.config import UserError, json_text
 from anira.tasks import BlockTask, Rows
 
 
@@ -43,7 +42,7 @@ def run(argv: list[str]) -> None:
     options, task = parse_with_task(Options, argv, command="sample", summary="Show instances of a task.")
     for place, rows, i in _chosen(options, task):
         if options.json:
-            print(json.dumps(_json(task, place, rows, i)))
+            print(json_text(_json(task, place, rows, i)))
         else:
             print(f"{task.name}  {_title(place)}\n{draw_instance(task, rows, i)}")
             if options.probes:

@@ -3,7 +3,19 @@
 The configurations themselves are frozen keyword-only dataclasses that live beside what they configure.
 """
 
-from anira.config.errors import UserError, nearest
-from anira.config.strict import config_hash, from_dict, load, save, to_dict
+from anira.config.errors import SAME_SIGNAL, Interrupted, UserError, nearest
+from anira.config.strict import check_finite, config_hash, from_dict, json_text, load, save, to_dict
 
-__all__ = ["UserError", "config_hash", "from_dict", "load", "nearest", "save", "to_dict"]
+__all__ = [
+    "SAME_SIGNAL",
+    "Interrupted",
+    "UserError",
+    "check_finite",
+    "config_hash",
+    "from_dict",
+    "json_text",
+    "load",
+    "nearest",
+    "save",
+    "to_dict",
+]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from anira.config import UserError
+from anira.config import UserError, json_text
 
 RECORDS_VERSION: Final = 2
 """2 has the token column `ce`; analysis still reads 1."""
@@ -134,7 +134,7 @@ def _parquet(table: pl.DataFrame) -> bytes:
 
 
 def _json(facts: dict[str, Any]) -> bytes:
-    return (json.dumps(facts, indent=2) + "\n").encode()
+    return (json_text(facts, indent=2) + "\n").encode()
 
 
 def _write(path: Path, content: bytes) -> None:

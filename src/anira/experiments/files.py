@@ -1,6 +1,5 @@
 """The files of an experiment: its page, its tables, its figures as JSON; and the records of its runs."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import polars as pl
 
 from anira.analysis import Claim
 from anira.analysis.records import read_asked
-from anira.config import UserError, to_dict
+from anira.config import UserError, json_text, to_dict
 from anira.evaluation import EvaluationConfig
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.experiments.sheet import Sheet, sheet_page, sheet_text
@@ -43,7 +42,7 @@ def make_files(
     judged = {key: [to_dict(claim) for claim in found] for key, found in (claims or {}).items()}
     found = {"experiment": sheet.name, "scale": setting.scale, **(beside or {}), "runs": used, "claims": judged}
     contents = {
-        f"{sheet.name}.json": json.dumps(found, indent=2) + "\n",
+        f"{sheet.name}.json": json_text(found, indent=2) + "\n",
         **{f"{name}.csv": table.write_csv() for name, table in tables.items()},
         f"{sheet.name}.html": sheet_page(sheet),
     }

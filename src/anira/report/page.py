@@ -1,6 +1,5 @@
 """A report: from runs to one HTML page that needs nothing else, and the tables behind it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from anira.config import json_text
 from anira.report.about import KnobWords, commands, in_a_line, origin, settings_rows, shrunk
 from anira.report.runs import Run
 from anira.report.task import TaskPart, task_part
@@ -45,7 +45,7 @@ def build(
         "shrunk": shrunk(runs, reference),
         "lines": [in_a_line(own, words.get(task, KnobWords()), reference) for task, own in tasks.items()],
         "commands": commands(runs),
-        "origins": [(run, origin(run), json.dumps(run.config, indent=2)) for run in runs],
+        "origins": [(run, origin(run), json_text(run.config, indent=2)) for run in runs],
     }
     html = environment().get_template("report.html").render(page=page)
     return Report(html=html.strip() + "\n", tables=_joined(parts))

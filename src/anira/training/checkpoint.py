@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers.utils import logging
 
-from anira.config import UserError
+from anira.config import UserError, json_text
 from anira.models import AniraForCausalLM
 from anira.tasks import Vocab
 from anira.training.sharding import gathered, spread_like
@@ -53,7 +53,7 @@ def save_checkpoint(
             model.save_pretrained(partial, state_dict=weights)
         save_tokenizer(partial, vocab)
         save_file(moments, partial / "optimizer.safetensors")
-        (partial / "loop.json").write_text(json.dumps(loop, indent=2) + "\n")
+        (partial / "loop.json").write_text(json_text(loop, indent=2) + "\n")
         write_manifest(partial)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)  # noqa: PTH105 (the atomic one)
@@ -158,7 +158,7 @@ def write_manifest(folder: Path) -> None:
     manifest = {
         str(file.relative_to(folder)): {"bytes": file.stat().st_size, "sha256": _sha256(file)} for file in files
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+    (folder / MANIFEST).write_text(json_text(manifest, indent=2) + "\n")
 
 
 def _sha256(file: Path) -> str:

@@ -1,23 +1,20 @@
-"""The folder of a run: who may write in it, its metrics, its interrupts."""
+"""The folder of a run: who may write in it, and its metrics."""
 
 import fcntl
 import json
 import os
 import platform
 import shutil
-import signal
 import subprocess
-from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import FrameType, TracebackType
 from typing import Any, Self
 
 from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
 
-from anira.config import UserError, config_hash, from_dict, to_dict
+from anira.config import UserError, config_hash, from_dict, json_text, to_dict
 from anira.models import AniraForCausalLM
 from anira.training.checkpoint import check_checkpoint, latest_checkpoint, step_of, without_bars
 from anira.training.config import TrainConfig
@@ -83,7 +80,7 @@ class RunFolder:
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         partial = self.path / "config.json.part"
-        partial.write_text(json.dumps(facts, indent=2) + "\n")
+        partial.write_text(json_text(facts, indent=2) + "\n")
         partial.replace(self.path / "config.json")
 
     def read_config(self) -> TrainConfig:
@@ -109,7 +106,7 @@ class MetricsFile:
     def write(self, line: dict[str, Any]) -> None:
         """Append a line."""
         with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json_text(line) + "\n")
         for tracker in self.trackers:
             tracker.log(line)
 
@@ -128,31 +125,6 @@ class MetricsFile:
             raise UserError(f"{self.path} has lost lines: it has {there} bytes, and its checkpoint was made at {size}")
         if there:
             os.truncate(self.path, size)
-
-
-class Interrupts:
-    """Lets the step in progress finish, and its checkpoint be written, when the user presses Ctrl-C once.
-
-    `tell` is called at once, because a step can take long.
-    """
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self.asked = False
-        self._tell = tell
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        self._tell()
 
 
 def load_run(path: Path, step: int | None = None) -> tuple[TrainConfig, AniraForCausalLM, int]:
