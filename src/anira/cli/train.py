@@ -172,20 +172,19 @@ def _start(config: "TrainConfig", options: TrainOptions) -> None:
 
 def _check(config: "TrainConfig", trackers: Sequence[str]) -> None:
     """Find what would stop a run at its beginning, before there is a folder of it."""
-    from anira.training.data import check_lengths
+    from anira.training.fitting import check_fits
     from anira.training.trackers import check_installed
 
     for kind in trackers:
         check_installed(kind)
-    task = config.make_task()
-    # Rows are made a block at a time anyway, and in a block the longest row is longer than in a batch.
-    check_lengths(task.rows(seed=config.seed, stream="train", start=0, count=task.block), config.max_length)
+    check_fits(config)
 
 
 def start_or_resume(config: "TrainConfig", out: Path) -> Path:
     """Train a run to its end, from where an earlier call left it; return its folder. A finished run takes a moment."""
     from anira.training import RunFolder
 
+    _check(config, ())
     with RunFolder.for_config(out, config) as folder:
         begun = (folder.path / "config.json").exists()
         if not begun:
@@ -210,6 +209,7 @@ def _resume(options: ResumeOptions) -> None:
 
     folder = RunFolder(options.resume)
     config = folder.read_config()
+    _check(config, options.tracker)
     last = latest_checkpoint(folder.path)
     if folder.main and last is not None and step_of(last) == config.steps:
         print("this run was finished already: only its final evaluation is checked", file=sys.stderr)
