@@ -3,12 +3,14 @@
 This module is all that `anira --help` needs, so it imports nothing heavy and lists the commands without loading them.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
+from anira.cli.output import flush, say, tell
 from anira.config import UserError, nearest
 
 COMMANDS: Final = {
@@ -26,6 +28,7 @@ COMMANDS: Final = {
     "demo": ("anira.cli.demo", "train ANIRA-E and ANIRA-O on a small task and make a page of what came out: minutes"),
 }
 """Name -> (module with a function `run(argv)`, summary)."""
+_LONGEST_LINE: Final = 2000
 
 _HELP = """\
 usage: anira COMMAND [options]
@@ -58,28 +61,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             _run(list(sys.argv[1:] if argv is None else argv))
         finally:
-            sys.stdout.flush()  # here, so that a closed pipe is noticed while we can still be silent about it
+            flush()  # here, so that a closed pipe is noticed while we can still be silent about it
     except UserError as error:
         return _complain(str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
         return 141  # what a shell reports for a program that SIGPIPE ended
     except OSError as error:
-        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
     except KeyboardInterrupt:
         return _complain("interrupted", status=130)
     return 0
 
 
 def _run(argv: list[str]) -> None:
+    for word in argv:
+        if "\0" in word or word.encode(errors="replace").decode() != word:
+            raise UserError(f"{word!r} is not text in UTF-8: rename the file, or retype the word")
     words, plugins = _take_plugins(argv)
     command = words[0] if words else "--help"
     if command in ("-h", "--help"):
-        print(_help(), end="")
+        say(_help().rstrip("\n"))
     elif command == "--version":
         from anira import __version__
 
-        print(f"anira {__version__}")
+        say(f"anira {__version__}")
     else:
         module, _ = _find(command)
         _import_plugins(plugins)
@@ -134,5 +140,9 @@ def _import_plugins(names: list[str]) -> None:
 
 
 def _complain(message: str, *, status: int = 2) -> int:
-    print(f"anira: {' '.join(message.split())}", file=sys.stderr)
+    """Say what is wrong in one line; a value that someone wrote a book into is cut."""
+    line = " ".join(part for line in message.split("\n") if (part := line.strip()))
+    short = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..."
+    with contextlib.suppress(UserError, OSError):  # nobody is left to tell
+        tell(f"anira: {short}")
     return status

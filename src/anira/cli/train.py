@@ -6,7 +6,6 @@ import inspect
 import itertools
 import os
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from anira.cli.output import say, tell
 from anira.cli.parse import parse
 from anira.config import UserError, to_dict
 
@@ -50,7 +50,7 @@ class ResumeOptions:
 def run(argv: list[str]) -> None:
     """Start or resume a run."""
     if not argv or argv[0] in ("-h", "--help"):
-        print(_help())
+        say(_help())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         resumed = parse(ResumeOptions, argv, prog="anira train", description=SUMMARY)
         _resume(resumed.resume, list(resumed.tracker))
@@ -149,7 +149,7 @@ def _compiles(wish: str, steps: int) -> bool:
     if wish == "auto" and os.environ.get("ACCELERATE_USE_FSDP") == "true":
         return False  # every layer would be a graph of its own
     if wish == "auto" and compiler is None:
-        print("no C++ compiler found: training without compiling, about half as fast", file=sys.stderr)
+        tell("no C++ compiler found: training without compiling, about half as fast")
     return wish == "on" or (wish == "auto" and compiler is not None and steps >= _MEASURED)
 
 
@@ -205,7 +205,7 @@ def _resume(path: Path, trackers: list[str]) -> None:
     config = folder.read_config()
     last = latest_checkpoint(path)
     if folder.main and last is not None and step_of(last) == config.steps:
-        print("this run was finished already: only its final evaluation is checked", file=sys.stderr)
+        tell("this run was finished already: only its final evaluation is checked")
     with folder:
         _train(config, folder, resume=True, trackers=trackers)
     _print_path(folder)
@@ -213,7 +213,7 @@ def _resume(path: Path, trackers: list[str]) -> None:
 
 def _print_path(folder: "RunFolder") -> None:
     if folder.main:
-        print(folder.path)
+        say(folder.path)
 
 
 def _sizes(cells: Sequence[tuple[str, int]]) -> str:
@@ -237,12 +237,12 @@ def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers
         train(config, path, resume=resume, report=lambda line: None, trackers=[])
         return
     steps = f"{config.steps} step{'s' * (config.steps > 1)}"
-    print(f"{config.preset}, seed {config.seed}, {steps}, in {path}", file=sys.stderr)
+    tell(f"{config.preset}, seed {config.seed}, {steps}, in {path}")
     left_out = config.make_task().left_out
     if left_out:
-        print(f"not trained, too long for --task.max-length: {_sizes(left_out)}", file=sys.stderr)
+        tell(f"not trained, too long for --task.max-length: {_sizes(left_out)}")
     if config.compile:
-        print("compiling the first steps; this takes a minute or two", file=sys.stderr)
+        tell("compiling the first steps; this takes a minute or two")
     with TrainProgress(config.steps) as progress:
         made = [make_tracker(kind, path, config.preset) for kind in trackers]
         train(config, path, resume=resume, report=progress.line, trackers=made)

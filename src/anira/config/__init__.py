@@ -6,13 +6,16 @@ The configurations themselves are frozen keyword-only dataclasses that live besi
 from anira.config.errors import UserError, nearest
 from anira.config.files import remove_parts, replacing, replacing_folder, write_file, write_files
 from anira.config.strict import config_hash, from_dict, load, save, to_dict
+from anira.config.terminal import command, printable
 
 __all__ = [
     "UserError",
+    "command",
     "config_hash",
     "from_dict",
     "load",
     "nearest",
+    "printable",
     "remove_parts",
     "replacing",
     "replacing_folder",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from anira.config.errors import UserError, nearest
+from anira.config.files import write_file
 
 C = TypeVar("C")
 
@@ -40,7 +41,7 @@ def from_dict(cls: type[C], data: Mapping[str, Any]) -> C:
 
 def save(config: Any, path: Path) -> None:
     """Write a configuration as indented JSON."""
-    path.write_text(json.dumps(to_dict(config), indent=2) + "\n")
+    write_file(path, json.dumps(to_dict(config), indent=2) + "\n")
 
 
 def load(cls: type[C], path: Path) -> C:
