@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from anira.analysis.records import ASKED, read_asked
-from anira.config import UserError, nearest
+from anira.config import UserError, command, nearest
 
 HOUSEKEEPING: Final = frozenset(
     {
@@ -50,7 +50,7 @@ def choose_evaluation(path: Path, name: str | None = None) -> Path:
     if not found and inside and not (path / "config.json").exists():
         raise UserError(f"{path} holds {inside} run{'s' * (inside > 1)}: give one of them, or {path}/*")
     if not found:
-        raise UserError(f"{path} has no evaluation under records/: run anira evaluate {path} first")
+        raise UserError(f"{path} has no evaluation under records/: run {command('anira', 'evaluate', path)} first")
     if name is None:
         return found[-1]
     names = [folder.name for folder in found]

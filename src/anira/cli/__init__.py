@@ -3,19 +3,20 @@
 This module is all that `anira --help` needs, so it imports nothing heavy and lists the commands without loading them.
 """
 
+import contextlib
 import os
-import shlex
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
 from typing import Final
 
+from anira.cli.output import flush, say, tell
 from anira.config import SAME_SIGNAL, Interrupted, UserError, nearest
+from anira.config import command as shell_command
 
 COMMANDS: Final = {
     "tasks": ("anira.cli.tasks", "list the tasks: knob, range, cost law, vocabulary"),
@@ -33,6 +34,7 @@ COMMANDS: Final = {
 }
 """Name -> (module with a function `run(argv)`, summary)."""
 _GO_ON = ("evaluate", "reproduce", "demo")  # the same words again go on from where they were stopped
+_LONGEST_LINE: Final = 2000
 
 _HELP = """\
 usage: anira COMMAND [options]
@@ -66,25 +68,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 _run(list(sys.argv[1:] if argv is None else argv))
             finally:
-                sys.stdout.flush()  # here, so that a closed pipe is noticed while we can still be silent about it
+                flush()  # here, so that a closed pipe is noticed while we can still be silent about it
     except UserError as error:
         return _complain(str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
         return 141  # what a shell reports for a program that SIGPIPE ended
     except OSError as error:
-        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
     except Interrupted as stop:
         word = "terminated" if stop.number == signal.SIGTERM else "interrupted"
-        again = f"; go on with: {shlex.join(['anira', *stop.again])}" if stop.again else ""
-        print(f"anira: {word}{again}", file=sys.stderr)
-        return stop.status
+        again = f"; go on with: {shell_command('anira', *stop.again)}" if stop.again else ""
+        return _complain(f"{word}{again}", status=stop.status)
     except KeyboardInterrupt:
         return _complain("interrupted", status=128 + signal.SIGINT)
     return 0
 
 
-@contextmanager
+@contextlib.contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
     """Let SIGTERM, which schedulers and `timeout` send, end a command as Ctrl-C does, through every `finally`."""
     if threading.current_thread() is not threading.main_thread():  # there Python hears no signals
@@ -106,14 +107,17 @@ def _termination_as_interrupt() -> Iterator[None]:
 
 
 def _run(argv: list[str]) -> None:
+    for word in argv:
+        if "\0" in word or word.encode(errors="replace").decode() != word:
+            raise UserError(f"{word!r} is not text in UTF-8: rename the file, or retype the word")
     words, plugins = _take_plugins(argv)
     command = words[0] if words else "--help"
     if command in ("-h", "--help"):
-        print(_help(), end="")
+        say(_help().rstrip("\n"))
     elif command == "--version":
         from anira import __version__
 
-        print(f"anira {__version__}")
+        say(f"anira {__version__}")
     else:
         module, _ = _find(command)
         _import_plugins(plugins)
@@ -173,5 +177,9 @@ def _import_plugins(names: list[str]) -> None:
 
 
 def _complain(message: str, *, status: int = 2) -> int:
-    print(f"anira: {' '.join(message.split())}", file=sys.stderr)
+    """Say what is wrong in one line; a value that someone wrote a book into is cut."""
+    line = " ".join(part for line in message.split("\n") if (part := line.strip()))
+    short = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..."
+    with contextlib.suppress(UserError, OSError):  # nobody is left to tell
+        tell(f"anira: {short}")
     return status

@@ -7,7 +7,6 @@ import itertools
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from anira.cli.output import say, tell
 from anira.cli.parse import parse
 from anira.config import Interrupted, UserError, to_dict
 
@@ -56,7 +56,7 @@ class ResumeOptions:
 def run(argv: list[str]) -> None:
     """Start or resume a run."""
     if not argv or argv[0] in ("-h", "--help"):
-        print(_help())
+        say(_help())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         resumed = parse(ResumeOptions, argv, prog="anira train", description=SUMMARY)
         _resume(resumed)
@@ -155,7 +155,7 @@ def _compiles(wish: str, steps: int) -> bool:
     if wish == "auto" and os.environ.get("ACCELERATE_USE_FSDP") == "true":
         return False  # every layer would be a graph of its own
     if wish == "auto" and compiler is None:
-        print("no C++ compiler found: training without compiling, about half as fast", file=sys.stderr)
+        tell("no C++ compiler found: training without compiling, about half as fast")
     return wish == "on" or (wish == "auto" and compiler is not None and steps >= _MEASURED)
 
 
@@ -212,7 +212,7 @@ def _resume(options: ResumeOptions) -> None:
     _check(config, options.tracker)
     last = latest_checkpoint(folder.path)
     if folder.main and last is not None and step_of(last) == config.steps:
-        print("this run was finished already: only its final evaluation is checked", file=sys.stderr)
+        tell("this run was finished already: only its final evaluation is checked")
     with folder, _resumable(folder.path, options):
         _train(config, folder, options, resume=True)
     _print_path(folder)
@@ -232,7 +232,7 @@ def _resumable(path: Path, options: TrainOptions | ResumeOptions) -> Iterator[No
 
 def _print_path(folder: "RunFolder") -> None:
     if folder.main:
-        print(folder.path)
+        say(folder.path)
 
 
 def _sizes(cells: Sequence[tuple[str, int]]) -> str:
@@ -264,12 +264,12 @@ def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | R
         return
     steps = f"{config.steps} step{'s' * (config.steps > 1)}"
     processes = f", {process().num_processes} processes" if process().num_processes > 1 else ""
-    print(f"{config.preset}, seed {config.seed}, {steps}{processes}, in {path}", file=sys.stderr)
+    tell(f"{config.preset}, seed {config.seed}, {steps}{processes}, in {path}")
     left_out = config.make_task().left_out
     if left_out:
-        print(f"not trained, too long for --task.max-length: {_sizes(left_out)}", file=sys.stderr)
+        tell(f"not trained, too long for --task.max-length: {_sizes(left_out)}")
     if config.compile:
-        print("compiling the first steps; this takes a minute or two", file=sys.stderr)
+        tell("compiling the first steps; this takes a minute or two")
     with TrainProgress(config.steps) as progress:
         made = [make_tracker(kind, path, config.preset) for kind in options.tracker]
         train(config, path, resume=resume, report=progress.line, trackers=made, non_finite=plan)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from anira.config.errors import UserError, nearest
+from anira.config.files import write_file
 
 C = TypeVar("C")
 _LARGEST_FLOAT = 2**1023  # a larger integer may have no float at all
@@ -72,7 +73,7 @@ def check_finite(value: Any, where: str) -> None:
 
 def save(config: Any, path: Path) -> None:
     """Write a configuration as indented JSON."""
-    path.write_text(json_text(to_dict(config), indent=2) + "\n")
+    write_file(path, json_text(to_dict(config), indent=2) + "\n")
 
 
 def load(cls: type[C], path: Path) -> C:

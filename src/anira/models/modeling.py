@@ -283,7 +283,9 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         )
         if isinstance(policy, Forced):
             policy = Forced(flat.pack(policy.exit_depth))
-        core = run_active(self.model, policy, tokens, context, store, single=time == 1, keep_states=call.keep_states)
+        core = run_active(
+            self.model, policy, tokens, context, store, single=time == 1, keep_states=call.keep_states
+        )
         allocation = policy.allocation(core.state)
         depth = flat.spread(allocation.exit_depth)
         store.exit_depth[:, -time:] = depth
@@ -315,9 +317,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _head(
         self, z: Float[Tensor, "states batch time dim"], keep: int | Tensor
     ) -> Float[Tensor, "states batch kept vocab"]:
-        kept = (
-            slice(-keep, None) if isinstance(keep, int) and keep else keep if isinstance(keep, Tensor) else slice(None)
-        )
+        kept = slice(-keep, None) if isinstance(keep, int) and keep else keep if isinstance(keep, Tensor) else slice(None)
         logits: Tensor = self.lm_head(z[:, :, kept])
         return logits
 
@@ -329,12 +329,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         """Recompute layers in the backward pass; under freeze = "kv" without re-entering autograd."""
         reentrant = (gradient_checkpointing_kwargs or {}).get("use_reentrant", False)
         if self.config.freeze == "kv" and reentrant:
-            raise UserError(
-                "gradient checkpointing with freeze='kv' needs use_reentrant=False: kept keys carry gradient"
-            )
-        super().gradient_checkpointing_enable(
-            {**(gradient_checkpointing_kwargs or {}), "use_reentrant": reentrant}, **kwargs
-        )
+            raise UserError("gradient checkpointing with freeze='kv' needs use_reentrant=False: kept keys carry gradient")
+        super().gradient_checkpointing_enable({**(gradient_checkpointing_kwargs or {}), "use_reentrant": reentrant}, **kwargs)
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
         """Save as Hugging Face does, with a model card that says how to load it."""

@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from anira.config import json_text
+from anira.config import json_text, printable
 from anira.report.about import KnobWords, commands, in_a_line, origin, settings_rows, shrunk
 from anira.report.runs import Run
 from anira.report.task import TaskPart, task_part
@@ -52,14 +53,20 @@ def build(
 
 
 def environment() -> Environment:
-    """Return what fills templates: everything is escaped, and a name that is missing is an error."""
+    """Return what fills templates: everything is escaped and printable, and a name that is missing is an error."""
     return Environment(
         loader=PackageLoader("anira.report"),
         autoescape=True,
+        finalize=_printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _printable(value: Any) -> Any:
+    # Without this, names from elsewhere could turn the direction in which the page around them reads.
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _joined(parts: Sequence[TaskPart]) -> dict[str, pl.DataFrame]:

@@ -73,12 +73,11 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
-            value = getattr(self, name)
-            most = _MOST.get(name, _LARGEST)
-            if value is not None and not least <= value <= most:
-                raise UserError(
-                    f"{name} must be at {f'least {least}' if value < least else f'most {most}'}, not {value}"
-                )
+            value, most = getattr(self, name), _MOST.get(name, _LARGEST)
+            if value is not None and value < least:
+                raise UserError(f"{name} must be at least {least}, not {value}")
+            if value is not None and value > most:
+                raise UserError(f"{name} must be at most {most}, not {value}")
         if self.steps * self.batch_size > _LARGEST:
             raise UserError(f"steps x batch_size must be at most {_LARGEST}, not {self.steps} x {self.batch_size}")
         if self.batch_size % self.accumulation:
