@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
+from anira.cli.memory import keep_freed_memory
 from anira.config import UserError, nearest
 
 COMMANDS: Final = {
@@ -82,6 +83,7 @@ def _run(argv: list[str]) -> None:
         print(f"anira {__version__}")
     else:
         module, _ = _find(command)
+        keep_freed_memory()
         _import_plugins(plugins)
         import_module(module).run(words[1:])
 
