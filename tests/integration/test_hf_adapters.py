@@ -1,4 +1,4 @@
-"""PEFT and quantisation: every part of the model is called as a module, so that adapters and stand-ins take its place."""
+"""PEFT and quantisation: every part of the model is called as a module, so that adapters take its place."""
 
 import copy
 from pathlib import Path

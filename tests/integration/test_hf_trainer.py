@@ -92,9 +92,9 @@ def test_the_loss_of_the_trainer_is_a_stock_models(tmp_path: Path) -> None:
         stock.model.get_submodule(name).load_state_dict(part.state_dict())
     stock.lm_head.load_state_dict(ours.lm_head.state_dict())
     losses = [
-        trainer_for(
-            model, rows, tmp_path, per_device_train_batch_size=2, gradient_accumulation_steps=4
-        ).train().training_loss
+        trainer_for(model, rows, tmp_path, per_device_train_batch_size=2, gradient_accumulation_steps=4)
+        .train()
+        .training_loss
         for model in (ours, stock)
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)

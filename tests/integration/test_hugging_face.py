@@ -1,15 +1,13 @@
 """What people do with a Hugging Face model: generate, save, load, train, adapt."""
 
-import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from tests.models_support import left_padding, noise_for, random_ids, random_model, small_config, spread_case
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, Trainer, TrainingArguments
+from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 from transformers.utils import logging as hf_logging
 
 from anira.config import UserError

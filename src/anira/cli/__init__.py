@@ -14,6 +14,7 @@ from importlib import import_module
 from types import FrameType
 from typing import Final
 
+from anira.cli.memory import keep_freed_memory
 from anira.cli.output import flush, say, tell
 from anira.config import SAME_SIGNAL, Interrupted, UserError, nearest
 from anira.config import command as shell_command
@@ -120,6 +121,7 @@ def _run(argv: list[str]) -> None:
         say(f"anira {__version__}")
     else:
         module, _ = _find(command)
+        keep_freed_memory()
         _import_plugins(plugins)
         try:
             import_module(module).run(words[1:])

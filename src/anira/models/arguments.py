@@ -23,13 +23,17 @@ class Masks:
     valid_mask: Tensor | None
     position_ids: Int[Tensor, "rows time"] | None
 
-    def attended(self, batch: int, past: int, time: int, device: torch.device) -> tuple[Bool[Tensor, "batch time"], bool]:
+    def attended(
+        self, batch: int, past: int, time: int, device: torch.device
+    ) -> tuple[Bool[Tensor, "batch time"], bool]:
         """Return which tokens of this call are not padding, and whether some may be."""
         mask = self.attention_mask
         if mask is None:
             return torch.ones(batch, time, dtype=torch.bool, device=device), False
         if mask.dim() != 2:
-            raise UserError(f"attention_mask must be (batch, columns) of 0 and 1; one of {mask.dim()} axes is not supported")
+            raise UserError(
+                f"attention_mask must be (batch, columns) of 0 and 1; one of {mask.dim()} axes is not supported"
+            )
         if mask.shape[0] != batch or mask.shape[1] != past + time:
             raise UserError(
                 f"attention_mask must have {batch} rows and cover all {past + time} columns, not {tuple(mask.shape)}"

@@ -12,8 +12,8 @@ tags:
 - anira
 ---
 
-A transformer with a compute policy (`{policy}`): it chooses per token how many of {max_depth} iterations of a shared core to run.
-Its classes are in the package `anira`, which must be imported before the Auto classes know them:
+A transformer with a compute policy (`{policy}`), which chooses per token how many iterations of a core to run, at most
+{max_depth}. Its classes are in the package `anira`, which must be imported before the Auto classes know them:
 
 ```python
 import anira.models  # registers the model type "anira" with transformers

@@ -106,7 +106,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             if isinstance(decider, Decider) and decider.out is module:
                 init.constant_(decider.out.bias, decider.bias)
 
-    @can_return_tuple
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(  # noqa: PLR0913, PLR0917 (the interface of a Hugging Face model)
         self,
         input_ids: Int[Tensor, "batch time"] | None = None,
@@ -168,7 +168,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         arguments.check_depth(self.config, policy, select, threshold, max_depth, exit_depth, noise)
         x = self._embed(input_ids, inputs_embeds)
         if noise is None and exit_depth is None and self.training and policy.noise_width and not cached:
-            noise = drawn_noise(*x.shape[:2], policy.noise_width, x.device)
+            noise = drawn_noise(x.shape[0], x.shape[1], policy.noise_width, x.device)
         cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
         probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
         settings = {"noise": noise, "select": select, "threshold": threshold, "probs": probs}
@@ -180,9 +180,9 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             call = self._prepare(x, policy, mask, cache, max_depth, settings, hidden or output_iteration_states)
             rope = self.model.rope(x, call.context.positions)
             h0 = run_layers(self.model.prelude, x, call.mask, rope, past=cache)
-            core = self._run_core(call, h0, rope)
+            core = self._run_parallel(call, h0, rope) if cache is None else self._run_active(call, h0, rope)
             z = self._coda(core.readout.states, call.mask, rope, cache)
-        logits = self._head(z, logits_to_keep)
+            logits = self._head(z, logits_to_keep)
         losses = None
         if labels is not None:
             counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
@@ -192,7 +192,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             loss=None if losses is None else torch.stack(list(losses.values())).sum(),
             logits=logits[-1],
             past_key_values=cache,
-            hidden_states=(h0, *core.iteration_states[1:], z[-1]) if hidden else None,
+            hidden_states=(h0, *core.iteration_states[1:], self.model.norm(z[-1])) if hidden else None,
             exit_depth=core.allocation.exit_depth,
             executed=core.executed,
             exit_log_probs=core.allocation.exit_log_probs,
@@ -247,11 +247,6 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         context = Context(valid=valid, positions=positions.expand(batch, time), max_depth=depth, **settings)
         return _Call(x, policy, context, padded, mask, cache, keep_states)
 
-    def _run_core(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
-        if call.cache is None:
-            return self._run_parallel(call, h0, rope)
-        return self._run_active(call, h0, rope)
-
     def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
         policy, context = call.policy, call.context
         if policy.causal == "probe":
@@ -283,9 +278,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         )
         if isinstance(policy, Forced):
             policy = Forced(flat.pack(policy.exit_depth))
-        core = run_active(
-            self.model, policy, tokens, context, store, single=time == 1, keep_states=call.keep_states
-        )
+        core = run_active(self.model, policy, tokens, context, store, single=time == 1, keep_states=call.keep_states)
         allocation = policy.allocation(core.state)
         depth = flat.spread(allocation.exit_depth)
         store.exit_depth[:, -time:] = depth
@@ -306,31 +299,37 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _coda(
         self, states: Float[Tensor, "states batch time dim"], mask: Tensor | None, rope: Rope, cache: Any
     ) -> Float[Tensor, "states batch time dim"]:
-        """Read out several states as so many batches, the last norm included."""
+        """Read out several states as so many batches."""
         num = len(states)
         if num > 1:
             rope = (rope[0].repeat(num, 1, 1), rope[1].repeat(num, 1, 1))
             mask = None if mask is None else mask.repeat(num, 1, 1, 1)
-        x = run_layers(self.model.coda, states.flatten(0, 1), mask, rope, past=cache)
-        return self.model.norm(x).view(states.shape)  # type: ignore[no-any-return]
+        return run_layers(self.model.coda, states.flatten(0, 1), mask, rope, past=cache).view(states.shape)
 
     def _head(
         self, z: Float[Tensor, "states batch time dim"], keep: int | Tensor
     ) -> Float[Tensor, "states batch kept vocab"]:
-        kept = slice(-keep, None) if isinstance(keep, int) and keep else keep if isinstance(keep, Tensor) else slice(None)
-        logits: Tensor = self.lm_head(z[:, :, kept])
+        if isinstance(keep, Tensor) or keep:
+            z = z[:, :, keep if isinstance(keep, Tensor) else slice(-keep, None)]
+        logits: Tensor = self.lm_head(self.model.norm(z))
         return logits
 
     def set_attn_implementation(self, attn_implementation: str | dict[str, str], *args: Any, **kwargs: Any) -> None:
         """Accept what the model runs on, and refuse everything else by name."""
         arguments.check_attention(attn_implementation)
 
-    def gradient_checkpointing_enable(self, gradient_checkpointing_kwargs: Any = None, **kwargs: Any) -> None:
+    def gradient_checkpointing_enable(  # type: ignore[override]
+        self, gradient_checkpointing_kwargs: Any = None, **kwargs: Any
+    ) -> None:
         """Recompute layers in the backward pass; under freeze = "kv" without re-entering autograd."""
         reentrant = (gradient_checkpointing_kwargs or {}).get("use_reentrant", False)
         if self.config.freeze == "kv" and reentrant:
-            raise UserError("gradient checkpointing with freeze='kv' needs use_reentrant=False: kept keys carry gradient")
-        super().gradient_checkpointing_enable({**(gradient_checkpointing_kwargs or {}), "use_reentrant": reentrant}, **kwargs)
+            raise UserError(
+                "gradient checkpointing with freeze='kv' needs use_reentrant=False: kept keys carry gradient"
+            )
+        super().gradient_checkpointing_enable(
+            {**(gradient_checkpointing_kwargs or {}), "use_reentrant": reentrant}, **kwargs
+        )
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
         """Save as Hugging Face does, with a model card that says how to load it."""
@@ -363,7 +362,8 @@ def _in_use(policy: nn.Module) -> ComputePolicy:
         wrapper: Any = policy
         trained = wrapper.original_module
         for adapter in wrapper.active_adapters if not wrapper.disable_adapters else ():
-            trained = wrapper.modules_to_save[adapter] if adapter in wrapper.modules_to_save else trained
+            if adapter in wrapper.modules_to_save:  # a ModuleDict has no `get`
+                trained = wrapper.modules_to_save[adapter]
         policy = trained
     return policy
 

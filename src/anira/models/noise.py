@@ -31,9 +31,7 @@ def uniform_noise(
     return ((bits & 0x7FFFFF).float() + 0.5) / 0x800000
 
 
-def drawn_noise(
-    batch: int, time: int, width: int, device: torch.device
-) -> Float[Tensor, "batch time width"]:
+def drawn_noise(batch: int, time: int, width: int, device: torch.device) -> Float[Tensor, "batch time width"]:
     """Return noise keyed by one draw from torch's generator, for callers who bring none.
 
     So `manual_seed` and the generator states that Hugging Face's Trainer saves decide it. Processes of one run, which

@@ -15,7 +15,6 @@ from torch import Tensor
 from anira.config import Interrupted, config_hash
 from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
-from anira.models.memory import keep_freed_memory
 from anira.models.precision import choose_dtype
 from anira.tasks import IGNORE
 from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
@@ -93,7 +92,6 @@ def train(
 def _set_up(
     config: TrainConfig, folder: Path, report: Report, trackers: list[Tracker], non_finite: NonFinitePlan
 ) -> _Run:
-    keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     accelerator = Accelerator(mixed_precision="no")  # precision is ours: accelerate can have only one in a process
@@ -121,7 +119,7 @@ def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConf
     kind = accelerator.device.type
     half = config.precision != "float64" and choose_dtype(config.precision, accelerator.device) == torch.bfloat16
     if half:
-        model.forward = torch.autocast(kind, torch.bfloat16)(model.forward)  # type: ignore[method-assign]
+        model.forward = torch.autocast(kind, torch.bfloat16)(model.forward)
     if sharding_wanted():
         shard(model, accelerator, half=half)
         return model

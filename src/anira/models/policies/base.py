@@ -164,7 +164,8 @@ class ComputePolicy(nn.Module, ABC):
             moved = fn(tensor)
             return tensor.to(moved.device) if moved.dtype in (torch.float16, torch.bfloat16) else moved
 
-        return super()._apply(wide, recurse)
+        super()._apply(wide, recurse)
+        return self
 
     @abstractmethod
     def begin(self, h0: Float[Tensor, "*tokens dim"], ctx: Context) -> Any:
