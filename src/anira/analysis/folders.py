@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from anira.analysis.stored import ASKED, CONFIG, read_asked
-from anira.config import UserError, nearest
+from anira.config import UserError, command, nearest
 from anira.config.folder import inside, subfolders
 
 HOUSEKEEPING: Final = frozenset(
@@ -49,7 +49,7 @@ def choose_evaluation(path: Path, name: str | None = None) -> Path:
     if not found and runs and not (path / CONFIG).exists():
         raise UserError(f"{path} holds {runs} run{'s' * (runs > 1)}: give one of them, or {path}/*")
     if not found:
-        raise UserError(f"{path} has no evaluation under records/: run anira evaluate {path} first")
+        raise UserError(f"{path} has no evaluation under records/: run {command('anira', 'evaluate', path)} first")
     if name is None:
         return found[-1]
     names = [folder.name for folder in found]

@@ -1,15 +1,15 @@
 """`anira evaluate RUN`: a checkpoint over a knob grid, into records."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from anira.cli.output import say, tell
 from anira.cli.parse import check_threshold, parse
 from anira.cli.progress import progress
-from anira.config import UserError
+from anira.config import UserError, command
 from anira.config.folder import check_name, inside
 
 if TYPE_CHECKING:
@@ -71,14 +71,15 @@ def run(argv: list[str]) -> None:
     with progress(total, "instances") as advance:
         done = 0
 
-        def tell(now: int) -> None:
+        def note(now: int) -> None:
             nonlocal done
             advance(now - done)
             done = now
 
-        evaluate_loaded(loaded, wanted, folder, progress=tell)
-    print(f"wrote {total} instances\nnext: anira analyze {options.run} --evaluation {folder.name}", file=sys.stderr)
-    print(folder)
+        evaluate_loaded(loaded, wanted, folder, progress=note)
+    following = command("anira", "analyze", options.run, "--evaluation", folder.name)
+    tell(f"wrote {total} instances\nnext: {following}")
+    say(folder)
 
 
 def _knobs(options: EvaluateOptions, task: "Task") -> tuple[int, ...] | dict[str, tuple[int, ...]] | None:

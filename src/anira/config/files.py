@@ -25,8 +25,10 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def write_files(contents: Mapping[Path, str | bytes]) -> None:
-    """Write files that belong together: none gets its name before all are on the disk."""
+    """Write files that belong together: none gets its name before all are on the disk. Missing folders are made."""
     with contextlib.ExitStack() as stack:
+        for folder in dict.fromkeys(path.parent for path in contents):
+            stack.enter_context(_making(folder))
         parts = {path: stack.enter_context(replacing(path)) for path in contents}
         for path, part in parts.items():
             with _failures_named(path):
@@ -105,6 +107,21 @@ def _lives(process: int) -> bool:
     except (PermissionError, OverflowError):
         pass
     return True
+
+
+@contextlib.contextmanager
+def _making(folder: Path) -> Iterator[None]:
+    """Make a folder and those it lies in; they go again if nothing comes into them."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        with _failures_named(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for place in missing:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+        raise
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any, Final
 from anira.config.errors import UserError
 from anira.config.files import write_file
 from anira.config.folder import inside
+from anira.config.strict import json_text, values_digest
 
 SEAL: Final = "sha256"
 LARGEST: Final = 64 << 20
@@ -26,7 +27,7 @@ DEEPEST: Final = 40
 
 def write_sealed(path: Path, values: Mapping[str, Any]) -> None:
     """Write a JSON file with its check-sum."""
-    write_file(path, json.dumps({**values, SEAL: values_digest(values)}, indent=2, allow_nan=False) + "\n")
+    write_file(path, json_text({**values, SEAL: values_digest(values)}, indent=2) + "\n")
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
@@ -71,6 +72,7 @@ def parse_json(text: str | bytes) -> Any:
         value = json.loads(text, parse_constant=_refuse)
     except RecursionError:
         raise too_deep from None
+    json.dumps(value, ensure_ascii=False).encode()  # halves of characters are found here, not on a page
     level = [value]
     for _ in range(DEEPEST + 1):
         level = [part for one in level for part in _parts(one)]
@@ -87,11 +89,6 @@ def _parts(value: Any) -> Iterable[Any]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
-
-
-def values_digest(values: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of plain values, whatever the order of their keys."""
-    return digest(json.dumps(values, sort_keys=True, separators=(",", ":")).encode())
 
 
 def digest(content: bytes) -> str:
@@ -121,4 +118,4 @@ def end_line(content: bytes) -> bytes:
     >>> end_line(b'{"kind": "train"}\\n')[:35]
     b'{"kind": "end", "sha256": "cf06fffc'
     """
-    return json.dumps({"kind": "end", SEAL: digest(content)}).encode() + b"\n"
+    return json_text({"kind": "end", SEAL: digest(content)}).encode() + b"\n"

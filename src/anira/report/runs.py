@@ -9,7 +9,7 @@ from typing import Any
 from anira.analysis import Evaluation, Summary, choose_evaluation, load_evaluation, summarize
 from anira.analysis.stored import read_stored
 from anira.analysis.training.metrics import read_metrics
-from anira.config import UserError
+from anira.config import UserError, printable
 from anira.report.settings import experiment_names
 
 
@@ -112,7 +112,7 @@ def _labelled(runs: list[Run]) -> list[Run]:
         for name, run in zip(names, runs, strict=True)
     ]
     if len(set(labels)) < len(labels):  # runs that no setting tells apart
-        labels = [f"{label} ({run.folder.resolve().name})" for label, run in zip(labels, runs, strict=True)]
+        labels = [f"{label} ({printable(run.folder.resolve().name)})" for label, run in zip(labels, runs, strict=True)]
     named = zip(runs, names, labels, strict=True)
     return [replace(run, experiment=name, label=label) for run, name, label in named]
 

@@ -6,9 +6,7 @@ name. Reading goes by the manifest alone: every file that it lists must be as it
 never looked at.
 """
 
-import json
 import re
-import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ import torch
 from safetensors.torch import save_file
 from transformers.utils import logging
 
-from anira.config import UserError
+from anira.config import UserError, command, json_text
 from anira.config.files import replacing_folder
 from anira.config.folder import inside, subfolders
 from anira.config.sealed import check_file, facts_of, read_json, read_sealed, write_sealed
@@ -63,7 +61,7 @@ def save_checkpoint(
             model.save_pretrained(partial, state_dict=weights)
         save_tokenizer(partial, vocab)
         save_file(moments, partial / OPTIMIZER)
-        (partial / LOOP).write_text(json.dumps(loop, indent=2, allow_nan=False) + "\n")
+        (partial / LOOP).write_text(json_text(loop, indent=2) + "\n")
         write_manifest(partial)
 
 
@@ -75,7 +73,7 @@ def load_checkpoint(
         loop = check_checkpoint(folder, config_hash)
     except UserError as error:
         older = _whole_beside(folder, config_hash)
-        offer = f"; step {older} is whole: to go on from there, rm -r {shlex.quote(str(folder))} and resume again"
+        offer = f"; step {older} is whole: to go on from there, {command('rm', '-r', folder)} and resume again"
         raise UserError(f"{error}{'' if older is None else offer}") from error
     if OPTIMIZER not in _listed(folder):
         raise UserError(f"{folder} was kept without its optimizer: its model can be used, not trained on")

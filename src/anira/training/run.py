@@ -1,16 +1,13 @@
-"""The folder of a run: who may write in it, its metrics, its interrupts."""
+"""The folder of a run: who may write in it, and its metrics."""
 
 import fcntl
-import json
 import os
 import platform
-import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
 import torch
@@ -18,7 +15,7 @@ from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
 from huggingface_hub.errors import StrictDataclassError
 
-from anira.config import UserError, config_hash, from_dict
+from anira.config import UserError, command, config_hash, from_dict, json_text
 from anira.config.files import write_file
 from anira.config.folder import inside
 from anira.config.sealed import digest, end_line, read_sealed, write_sealed
@@ -85,7 +82,8 @@ class RunFolder:
         if not self.main:
             return
         if any((self.path / name).exists() for name in _OWN[1:]):
-            raise UserError(f"{self.path} holds this very run: anira train --resume {self.path}, or another --seed")
+            resume = command("anira", "train", "--resume", self.path)
+            raise UserError(f"{self.path} holds this very run: {resume}, or another --seed")
         facts = {
             "config": stored_values(config),
             "versions": _versions(),
@@ -123,7 +121,7 @@ class MetricsFile:
 
     def write(self, line: dict[str, Any]) -> None:
         """Append a line."""
-        self._append(json.dumps(line).encode() + b"\n")
+        self._append(json_text(line).encode() + b"\n")
         for tracker in self.trackers:
             tracker.log(line)
 
@@ -166,31 +164,6 @@ class MetricsFile:
 
 NO_METRICS: Final[dict[str, Any]] = {"metrics_bytes": 0, "metrics_sha256": digest(b"")}
 """The state of a run that has not begun."""
-
-
-class Interrupts:
-    """Lets the step in progress finish, and its checkpoint be written, when the user presses Ctrl-C once.
-
-    `tell` is called at once, because a step can take long.
-    """
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self.asked = False
-        self._tell = tell
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        self._tell()
 
 
 def load_run(path: Path, step: int | None = None) -> tuple[TrainConfig, AniraForCausalLM, int]:

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import contextlib
 import errno
 import os
 import platform
@@ -54,6 +55,17 @@ def test_files_that_belong_together_appear_together(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="No space left"):
         write_files({tmp_path / f"{i}.csv": "x" for i in range(4)})
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_folders_are_made_and_go_with_their_files(tmp_path, monkeypatch, full):
+    (tmp_path / "there").mkdir()
+    if full:
+        monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(UserError) if full else contextlib.nullcontext():
+        write_files({tmp_path / "new" / "deep" / "a": "x", tmp_path / "there" / "b": "y"})
+    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
+    assert found == (["there"] if full else ["new", "new/deep", "new/deep/a", "there", "there/b"])
 
 
 def test_an_error_of_a_library_that_is_not_python_is_named(tmp_path):

@@ -1,7 +1,6 @@
 import json
 import os
 import shutil
-import signal
 
 import pytest
 from tests.sealing_support import edit_json, plain
@@ -11,7 +10,7 @@ from anira.config import UserError, config_hash
 from anira.config.sealed import end_line
 from anira.training import RunFolder
 from anira.training.checkpoint import keep_last
-from anira.training.run import NO_METRICS, Interrupts, MetricsFile, load_run
+from anira.training.run import NO_METRICS, MetricsFile, load_run
 
 CONFIG = tiny_config(steps=3)
 
@@ -183,14 +182,3 @@ def test_metrics_that_are_lost_are_not_filled_with_nothing(tmp_path, run):
     (path / "metrics.jsonl").unlink()
     with pytest.raises(UserError, match=r"metrics.jsonl has lost lines"):
         resume(path)
-
-
-def test_ctrl_c_is_noted_once_and_obeyed_the_second_time():
-    before, told = signal.getsignal(signal.SIGINT), []
-    with Interrupts(lambda: told.append("at once")) as interrupts:
-        signal.raise_signal(signal.SIGINT)
-        assert interrupts.asked
-        assert told == ["at once"]
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
