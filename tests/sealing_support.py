@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from anira.analysis.checks import LABELS
 from anira.config.sealed import SEAL, end_line, facts_of, write_sealed
 from anira.config.strict import run_id
+from anira.records.checks import LABELS
 
 
 def seal_run(run: Path) -> Path:

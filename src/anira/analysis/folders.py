@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Final
 
-from anira.analysis.stored import ASKED, CONFIG, read_asked
+from anira.analysis.stored import CONFIG, read_asked
 from anira.config import UserError, command, nearest
 from anira.config.folder import inside, subfolders
+from anira.records import ASKED
 
 HOUSEKEEPING: Final = frozenset(
     {

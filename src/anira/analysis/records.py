@@ -13,36 +13,18 @@ same, and says so in `warnings`.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
-from anira.analysis.checks import complaints, other_labels
 from anira.analysis.stored import read_asked, run_config
 from anira.config import UserError, nearest
 from anira.config.sealed import check_file
+from anira.records import RECORDS_VERSION
+from anira.records.checks import check_files
 
-RECORDS_VERSION: Final = 2
-_READABLE = (1, 2)  # version 1 has no cross-entropy
-
-_STRINGS = dict.fromkeys(
-    ("run_id", "task", "subtask", "split", "variant", "select", "decode", "override", "answer"), "string"
-)
-_COUNTS = ("num_tokens", "iterations", "full_iterations", "decisions", "flops", "full_flops", "kv_slots")
-INSTANCE_COLUMNS: Final = {
-    **_STRINGS,
-    **dict.fromkeys(("step", "instance_id", "knob", "seed", *_COUNTS, "full_kv_slots"), "integer"),
-    **dict.fromkeys(("correct", "lenient_correct", "seen_in_training"), "boolean"),
-    "threshold": "float",
-}
-TOKEN_COLUMNS: Final = {
-    **dict.fromkeys(("instance_id", "position", "knob", "exit_depth", "executed"), "integer"),
-    "target_kind": "string",
-    "expected_depth": "float",
-}
-"""Name -> kind of the columns that analysis reads; a file may have more."""
+_READABLE = (1, RECORDS_VERSION)  # version 1 has no cross-entropy
 
 
 @dataclass(frozen=True)
@@ -86,7 +68,7 @@ def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
     if not knobs:
         raise UserError(f"{folder} holds no finished knob{f' of {name}' if name else ''}: evaluate again")
     for knob in knobs:
-        _check_knob(asked, knob, instances[knob], tokens[knob])
+        check_files(asked, knob, instances[knob], tokens[knob])
     return Evaluation(
         folder,
         asked,
@@ -121,39 +103,6 @@ def _knob_files(folder: Path, listed: Mapping[str, Any], table: str, subtask: st
         return {int(match[1]): check_file(folder, name, listed[name]) for name, match in matches.items() if match}
     except UserError as error:
         raise UserError(f"{error}; remove {folder} and evaluate again") from error
-
-
-def _check_knob(asked: Mapping[str, Any], knob: int, instances: Path, tokens: Path) -> None:
-    """Read the two tables of a knob once, and refuse them if anything in them cannot be."""
-    tables = _read(instances, INSTANCE_COLUMNS), _read(tokens, TOKEN_COLUMNS)
-    for complaint in chain(other_labels(asked, tables[0]), complaints(knob, *tables)):
-        raise UserError(f"{tokens.parent} has records that cannot be, knob {knob}: {complaint}; evaluate again")
-
-
-def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
-    """Return the columns of a table that are checked: those that analysis reads, and all that hold numbers."""
-    try:
-        schema = pl.read_parquet_schema(path)
-        for name, kind in columns.items():
-            if name not in schema:
-                raise UserError(f"{path} has no column {name!r}: it was not written by anira evaluate")
-            if not _is_kind(schema[name], kind):
-                raise UserError(f"{path}: column {name!r} must be {kind}, not {schema[name]}")
-        if schema.get("exit_probs", pl.Null) not in (pl.Null, pl.List(pl.Float32), pl.List(pl.Float64)):
-            raise UserError(f"{path}: column 'exit_probs' must be lists of floats, not {schema['exit_probs']}")
-        numbers = [name for name, dtype in schema.items() if dtype.is_float() or name == "exit_probs"]
-        return pl.read_parquet(path, columns=list(dict.fromkeys([*columns, *numbers])))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise UserError(f"cannot read {path}: {_first_line(error)}; evaluate this knob again") from error
-
-
-def _is_kind(dtype: pl.DataType, kind: str) -> bool:
-    """Say whether a column can be read as this kind; a column without any value has no type of its own."""
-    if kind == "string":
-        return dtype in (pl.String, pl.Categorical, pl.Enum)
-    if kind == "boolean":
-        return dtype == pl.Boolean
-    return dtype.is_integer() if kind == "integer" else dtype.is_float() or dtype == pl.Null
 
 
 def _what_is_missing(asked: Mapping[str, Any], subtask: str, knobs: list[int], half: list[int]) -> list[str]:

@@ -11,8 +11,8 @@ from anira.config import UserError
 from anira.config.folder import inside
 from anira.config.sealed import read_sealed
 from anira.config.strict import run_id
+from anira.records import ASKED
 
-ASKED: Final = "evaluation.json"
 CONFIG: Final = "config.json"
 _KINDS: Final = {"records_version": int, "run_id": str, "step": int, "n": int, "complete": bool, "files": dict}
 

@@ -23,11 +23,10 @@ def inside(folder: Path, *names: str) -> Path:
 
 
 def check_name(name: str) -> str:
-    """Return a name if it stands for something directly in a folder, hidden files aside.
+    """Return a name that stands for something directly in a folder; `..`, `/tmp` and hidden names are refused.
 
-    >>> check_name("..")
-    Traceback (most recent call last):
-    anira.config.errors.UserError: '..' cannot be the name of something in a folder: it must not be empty, ...
+    >>> check_name("step-20.bak")
+    'step-20.bak'
     """
     separators = {"/", os.sep, os.altsep or "/", "\0"}
     if not name or name.startswith(".") or separators & set(name):
@@ -37,9 +36,8 @@ def check_name(name: str) -> str:
 
 
 def subfolders(folder: Path) -> list[Path]:
-    """Return the folders in a folder by name, links aside; there are none in a folder that does not exist."""
-    try:
-        found = sorted(folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
+    """Return the folders in a folder by name, hidden ones aside; links are refused. No folder has none."""
+    if not folder.is_dir():
         return []
-    return [path for path in found if path.is_dir() and not path.is_symlink()]
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    return [path for path in (inside(folder, name) for name in names) if path.is_dir()]

@@ -116,6 +116,6 @@ def end_line(content: bytes) -> bytes:
     """Return the line that ends a finished file of JSON lines.
 
     >>> end_line(b'{"kind": "train"}\\n')[:35]
-    b'{"kind": "end", "sha256": "cf06fffc'
+    b'{"kind": "end", "sha256": "9053b6f3'
     """
     return json_text({"kind": "end", SEAL: digest(content)}).encode() + b"\n"

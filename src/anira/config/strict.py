@@ -112,7 +112,7 @@ def run_id(values: Mapping[str, Any]) -> str:
     """Name a run by its configuration as it is stored: <preset>/<hash8>-s<seed>.
 
     >>> run_id({"preset": "mano-fixed-cpu", "seed": 3})
-    'mano-fixed-cpu/5c3fe563-s3'
+    'mano-fixed-cpu/6c1a0649-s3'
     """
     return f"{values.get('preset')}/{values_digest(values)[:8]}-s{values.get('seed')}"
 

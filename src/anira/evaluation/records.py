@@ -15,9 +15,8 @@ from anira.config import UserError
 from anira.config.files import write_file
 from anira.config.folder import inside
 from anira.config.sealed import check_file, facts_of, read_sealed, write_sealed
-
-RECORDS_VERSION: Final = 2
-"""2 has the token column `ce`; analysis still reads 1."""
+from anira.records import ASKED, RECORDS_VERSION
+from anira.records.checks import check_files, complaints
 
 INSTANCE_SCHEMA: Final[dict[str, Any]] = {
     "run_id": pl.String,
@@ -72,9 +71,6 @@ TOKEN_SCHEMA: Final[dict[str, Any]] = {
 """Columns of the token table, one row an input position; probes follow as probe_*."""
 
 
-ASKED: Final = "evaluation.json"
-
-
 class RecordFolder:
     """The folder of one evaluation.
 
@@ -113,9 +109,9 @@ class RecordFolder:
         return [knob for knob in knobs if not self._names(knob, subtask) <= self._state["files"].keys()]
 
     def write(self, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame, subtask: str = "") -> None:
-        """Store one knob; what is not a number is refused."""
-        for kind, table in (("instances", instances), ("tokens", tokens)):
-            _check_finite(table, f"{kind} of knob {knob}")
+        """Store one knob; what analysis would refuse is not written."""
+        for complaint in complaints(knob, instances, tokens):
+            raise UserError(f"the model gives records that cannot be, knob {knob}: {complaint}")
         self.path.mkdir(parents=True, exist_ok=True)
         for kind, table in (("instances", instances), ("tokens", tokens)):
             write_file(self.path / _name(kind, knob, subtask), _parquet(table))
@@ -124,8 +120,9 @@ class RecordFolder:
 
     def read(self, knob: int, subtask: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the instances and the tokens of one knob, as they were written."""
-        instances, tokens = (self._table(_name(kind, knob, subtask)) for kind in ("instances", "tokens"))
-        return instances, tokens
+        instances, tokens = (self._checked(_name(kind, knob, subtask)) for kind in ("instances", "tokens"))
+        check_files(self._state, knob, instances, tokens)
+        return pl.read_parquet(instances), pl.read_parquet(tokens)
 
     def close(self) -> None:
         """Mark the evaluation as complete."""
@@ -133,6 +130,13 @@ class RecordFolder:
             self._state["complete"] = True
             self.path.mkdir(parents=True, exist_ok=True)
             write_sealed(self.path / ASKED, self._state)
+
+    def check(self, run_id: str) -> None:
+        """Raise a UserError unless the evaluation is of this run, and its files are as they were written."""
+        if self._state.get("run_id", run_id) != run_id:
+            raise UserError(f"{self.path} has records of another run, {self._state['run_id']}: remove it")
+        for name in self._state.get("files", ()):
+            self._checked(name)
 
     def files(self) -> list[Path]:
         """Return all files of the evaluation, as they were written."""
@@ -147,13 +151,6 @@ class RecordFolder:
             raise UserError(f"{self.path / ASKED} does not list the records' files: remove {self.path}")
         return state
 
-    def _table(self, name: str) -> pl.DataFrame:
-        path = self._checked(name)
-        try:
-            return pl.read_parquet(path)
-        except pl.exceptions.PolarsError as error:  # somebody listed what is no table
-            raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
-
     def _checked(self, name: str) -> Path:
         try:
             return check_file(self.path, name, self._state["files"][name])
@@ -167,13 +164,6 @@ class RecordFolder:
 
 def _name(kind: str, knob: int, subtask: str) -> str:
     return f"{kind}-{subtask}-k{knob:03d}.parquet" if subtask else f"{kind}-k{knob:03d}.parquet"
-
-
-def _check_finite(table: pl.DataFrame, what: str) -> None:
-    for name, dtype in table.schema.items():
-        values = table[name].explode() if isinstance(dtype, pl.List) else table[name]
-        if values.dtype.is_float() and not values.drop_nulls().is_finite().all():
-            raise UserError(f"the model's {name} is not a finite number in some {what}: no records are written")
 
 
 def _parquet(table: pl.DataFrame) -> bytes:

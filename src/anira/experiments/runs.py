@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from anira.analysis.stored import ASKED, read_asked, run_config
+from anira.analysis.stored import read_asked, run_config
 from anira.config import UserError, to_dict
 from anira.experiments.setting import Setting, UsedRun
+from anira.records import ASKED
 from anira.report.settings import differences
 from anira.training import RunFolder, TrainConfig
 from anira.training.presets import preset, preset_names

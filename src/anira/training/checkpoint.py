@@ -19,7 +19,7 @@ from transformers.utils import logging
 
 from anira.config import UserError, command, json_text
 from anira.config.files import replacing_folder
-from anira.config.folder import inside, subfolders
+from anira.config.folder import inside
 from anira.config.sealed import check_file, facts_of, read_json, read_sealed, write_sealed
 from anira.models import AniraForCausalLM
 from anira.tasks import Vocab
@@ -171,7 +171,12 @@ def without_bars() -> Iterator[None]:
 
 def checkpoints(folder: Path) -> dict[int, Path]:
     """Return the checkpoints in a folder by their step, in order; what has another name, as step-20.bak, is none."""
-    named = [path for path in subfolders(folder) if re.fullmatch(r"step-(0|[1-9]\d{0,17})", path.name)]
+    if not folder.exists():
+        return {}
+    named = [path for path in folder.iterdir() if re.fullmatch(r"step-(0|[1-9]\d{0,17})", path.name)]
+    for path in named:
+        if not inside(folder, path.name).is_dir():
+            raise UserError(f"{path} is not a checkpoint: it must be a folder")
     return {step_of(path): path for path in sorted(named, key=step_of)}
 
 

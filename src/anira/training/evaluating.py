@@ -1,9 +1,11 @@
 """Evaluating a run by its folder: the model, the task, and whose records they are, all from what the folder holds."""
 
+import re
 from pathlib import Path
 
+from anira.config.folder import inside, subfolders
 from anira.config.strict import run_id, stored_values
-from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate
+from anira.evaluation import EvaluationConfig, Overlap, RecordFolder, Subject, evaluate
 from anira.evaluation.evaluate import Progress
 from anira.evaluation.overlap import LARGEST
 from anira.models import AniraForCausalLM
@@ -14,6 +16,14 @@ from anira.training.run import load_run
 def subject_of(config: TrainConfig, step: int) -> Subject:
     """Return what records say about whose they are."""
     return Subject(run_id=run_id(stored_values(config)), step=step, variant=config.variant, seed=config.seed)
+
+
+def check_ahead(run: Path, config: TrainConfig, step: int) -> None:
+    """Raise a UserError if training, from a step on, would come to records that are damaged or another run's."""
+    for folder in subfolders(inside(run, "records")):
+        periodic = re.fullmatch(r"step-(\d{1,18})", folder.name)
+        if folder.name == "final" or (periodic and int(periodic[1]) > step):
+            RecordFolder(folder).check(subject_of(config, step).run_id)
 
 
 def evaluate_run(

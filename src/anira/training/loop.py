@@ -20,7 +20,7 @@ from anira.tasks import IGNORE
 from anira.training.checkpoint import keep_last, latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
-from anira.training.evaluating import subject_of
+from anira.training.evaluating import check_ahead, subject_of
 from anira.training.finite import FiniteSteps, NonFiniteError, NonFinitePlan, agreed, all_finite
 from anira.training.interrupts import Interrupts
 from anira.training.run import NO_METRICS, MetricsFile
@@ -137,6 +137,7 @@ def _resume(run: _Run) -> int:
         loop = load_checkpoint(checkpoint, run.model, run.optimizer, config_hash(run.config))
     if run.accelerator.is_main_process:
         run.metrics.rewind(loop)
+        check_ahead(run.folder, run.config, loop["step"])
     run.finite.before = int(loop.get("skipped_steps", 0))
     return int(loop["step"])
 

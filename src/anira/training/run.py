@@ -28,6 +28,7 @@ from anira.training.weights import check_fit, load_weights
 
 _OWN: Final = ("config.json", "metrics.jsonl", "records", CHECKPOINTS)
 """What a run writes in its folder; all but the first is a result."""
+_FOLDERS: Final = _OWN[2:]
 
 
 def process() -> PartialState:
@@ -60,7 +61,9 @@ class RunFolder:
             return self
         self.path.mkdir(parents=True, exist_ok=True)
         for name in _OWN:
-            inside(self.path, name)
+            path = inside(self.path, name)
+            if path.exists() and path.is_dir() != (name in _FOLDERS):
+                raise UserError(f"{path} must be a {'folder' if name in _FOLDERS else 'file'}: move it away")
         self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

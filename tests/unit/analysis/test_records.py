@@ -3,9 +3,10 @@ import pytest
 from tests.sealing_support import edit_json, edit_table, plain, unlist
 from tests.unit.analysis.records_support import Plan, write_evaluation, write_run
 
-from anira.analysis.records import RECORDS_VERSION, load_evaluation
+from anira.analysis.records import load_evaluation
 from anira.config import UserError
 from anira.config.sealed import facts_of
+from anira.records import RECORDS_VERSION
 
 PLAN = Plan(knobs=(1, 2, 3), n=20)
 

@@ -16,7 +16,7 @@ def test_a_name_that_could_lead_out_is_refused(name):
         inside(Path("run"), "records", name)
 
 
-@pytest.mark.parametrize("name", ["final", "step-20.bak", "-x", "a b", "é", "a..b"])
+@pytest.mark.parametrize("name", ["final", "step-20.bak", "-x", "a b", "\u00e9", "a..b"])
 def test_any_other_name_is_one(name):
     assert check_name(name) == name
     assert inside(Path("run"), name) == Path("run") / name
@@ -39,10 +39,12 @@ def test_the_folder_itself_may_be_a_link(tmp_path):
     assert inside(tmp_path / "link", "final") == tmp_path / "link" / "final"
 
 
-def test_subfolders_are_neither_files_nor_links(tmp_path):
-    for name in ("b", "a"):
+def test_subfolders_are_no_files_and_links_are_refused(tmp_path):
+    for name in ("b", "a", ".hidden"):
         (tmp_path / name).mkdir()
     (tmp_path / "file").write_text("")
-    (tmp_path / "link").symlink_to(tmp_path / "a")
     assert [path.name for path in subfolders(tmp_path)] == ["a", "b"]
     assert subfolders(tmp_path / "nowhere") == subfolders(tmp_path / "file") == []
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    with pytest.raises(UserError, match="link is a symbolic link"):
+        subfolders(tmp_path)

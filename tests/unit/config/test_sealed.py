@@ -8,7 +8,7 @@ import pytest
 from anira.config import UserError
 from anira.config.sealed import LARGEST, check_file, facts_of, parse_json, read_json, read_sealed, write_sealed
 
-VALUES = {"step": 3, "rate": 0.1, "names": ["a", "é"], "inner": {"none": None, "big": 2**70}}
+VALUES = {"step": 3, "rate": 0.1, "names": ["a", "\u00e9"], "inner": {"none": None, "big": 2**70}}
 
 
 @pytest.fixture

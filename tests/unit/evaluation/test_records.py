@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
-from tests.sealing_support import edit_json
+from tests.sealing_support import edit_json, edit_table
+from tests.unit.analysis.records_support import Plan, make_tables
 from tests.unit.evaluation.evaluation_support import SUBJECT, TASKS, evaluated, model_for
 
 from anira.config import UserError
@@ -81,13 +83,13 @@ def folder(tmp_path, asked=None):
     return records
 
 
-TABLE = pl.DataFrame({"a": [1]})
+TABLES = {knob: make_tables(Plan(n=2), knob, 2 * knob, np.random.default_rng(knob)) for knob in (3, 4)}
 
 
 def test_a_knob_counts_once_it_is_listed(tmp_path):
     records = folder(tmp_path)
     assert records.missing([3, 4]) == [3, 4]
-    records.write(3, TABLE, TABLE)
+    records.write(3, *TABLES[3])
     assert records.missing([3, 4]) == [4]
     for name in ("tokens-k004.parquet", "instances-k004.parquet"):  # an interrupt came before they were listed
         (tmp_path / "e" / name).write_bytes((tmp_path / "e" / name.replace("4", "3")).read_bytes())
@@ -101,7 +103,7 @@ def test_nothing_is_written_before_the_first_knob(tmp_path):
 
 def test_it_is_complete_only_when_closed(tmp_path):
     records = folder(tmp_path)
-    records.write(3, TABLE, TABLE)
+    records.write(3, *TABLES[3])
     assert not folder(tmp_path).is_complete()
     records.close()
     assert folder(tmp_path).is_complete()
@@ -109,7 +111,7 @@ def test_it_is_complete_only_when_closed(tmp_path):
 
 def test_a_second_call_changes_nothing(tmp_path):
     records = folder(tmp_path)
-    records.write(3, TABLE, TABLE)
+    records.write(3, *TABLES[3])
     records.close()
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "e").iterdir()}
     folder(tmp_path).close()
@@ -141,14 +143,14 @@ def test_a_complete_evaluation_of_an_older_version_stands(tmp_path, complete):
 
 def test_a_full_disk_leaves_whole_knobs_and_a_reason(tmp_path, monkeypatch):
     records = folder(tmp_path)
-    records.write(3, TABLE, TABLE)
+    records.write(3, *TABLES[3])
 
     def full(self, target):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
     with pytest.raises(UserError, match=r"cannot write .*instances-k004.parquet: No space left on device"):
-        records.write(4, TABLE, TABLE)
+        records.write(4, *TABLES[4])
     assert {path.suffix for path in (tmp_path / "e").iterdir()} == {".json", ".parquet"}
     assert folder(tmp_path).missing([3, 4]) == [4]
 
@@ -159,7 +161,7 @@ def damaged(data):
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", damaged])
 def test_a_damaged_table_is_refused_with_what_to_do(tmp_path, damage):
-    folder(tmp_path).write(3, TABLE, TABLE)
+    folder(tmp_path).write(3, *TABLES[3])
     path = tmp_path / "e" / "tokens-k003.parquet"
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UserError, match=r"of tokens-k003\.parquet has changed; remove .*/e to have it evaluated"):
@@ -167,7 +169,7 @@ def test_a_damaged_table_is_refused_with_what_to_do(tmp_path, damage):
 
 
 def test_a_damaged_or_foreign_list_is_refused(tmp_path):
-    folder(tmp_path).write(3, TABLE, TABLE)
+    folder(tmp_path).write(3, *TABLES[3])
     state = tmp_path / "e" / "evaluation.json"
     whole = state.read_text()
     for text, complaint in (
@@ -191,17 +193,26 @@ def test_a_folder_that_is_a_link_is_not_written_in(tmp_path):
         folder(tmp_path)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), [0.5, float("nan")]])
-def test_what_is_not_a_number_is_not_written(tmp_path, value):
-    table = pl.DataFrame({"a": [1], "exit_probs": [value]})
-    with pytest.raises(UserError, match="model's exit_probs is not a finite number in some tokens of knob 3"):
-        folder(tmp_path).write(3, TABLE, table)
+@pytest.mark.parametrize("column", ["exit_depth", "expected_depth", "position"])
+def test_what_analysis_would_refuse_is_not_written(tmp_path, column):
+    instances, tokens = TABLES[3]
+    wrong = {"exit_depth": pl.lit(99, pl.Int16), "expected_depth": pl.lit(float("nan"), pl.Float32)}
+    tokens = tokens.with_columns(wrong.get(column, pl.lit(0, pl.Int32)).alias(column))
+    with pytest.raises(UserError, match=f"model gives records that cannot be, knob 3: .*{column}"):
+        folder(tmp_path).write(3, instances, tokens)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_that_no_evaluation_writes_is_refused_when_read(tmp_path):
+    folder(tmp_path).write(3, *TABLES[3])
+    edit_table(tmp_path / "e" / "tokens-k003.parquet", lambda table: pl.concat([table, table[:1]]))
+    with pytest.raises(UserError, match="has records that cannot be, knob 3: two tokens have the same"):
+        RecordFolder(tmp_path / "e").read(3)
 
 
 def test_subtasks_have_files_of_their_own(tmp_path):
     records = folder(tmp_path, {"knobs": {"sort": [3], "bfs": [3]}})
-    records.write(3, TABLE, TABLE, "sort")
+    records.write(3, *TABLES[3], "sort")
     assert (records.missing([3], "sort"), records.missing([3], "bfs"), records.missing([3])) == ([], [3], [3])
     assert (tmp_path / "e" / "tokens-sort-k003.parquet").exists()
-    assert all(table.equals(TABLE) for table in records.read(3, "sort"))
+    assert all(table.equals(own) for table, own in zip(records.read(3, "sort"), TABLES[3], strict=True))

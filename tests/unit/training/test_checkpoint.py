@@ -295,11 +295,21 @@ def test_what_lies_beside_the_checkpoints_is_left_alone(copy):
     folder = latest_checkpoint(copy)
     for name in ("step-3.bak", "step-", "step-03", "step-4 copy", "notes"):
         shutil.copytree(folder, folder.with_name(name))
-    folder.with_name("step-7").symlink_to(folder)
-    folder.with_name("step-8").write_text("a file")
     assert load_run(copy)[2] == 3
     resume(copy)
     assert folder.with_name("step-3.bak").is_dir()
+
+
+@pytest.mark.parametrize("what", ["link", "file", "nothing"])
+def test_what_has_the_name_of_a_checkpoint_must_be_one(copy, what):
+    path = copy / "checkpoints" / "step-9"
+    if what == "file":
+        path.write_text("a file")
+    else:
+        path.symlink_to(latest_checkpoint(copy) if what == "link" else "nothing")
+    for use in (load_run, resume):
+        with pytest.raises(UserError, match=r"step-9 is (a symbolic link|not a checkpoint)"):
+            use(copy)
 
 
 def test_a_damaged_checkpoint_comes_with_the_offer_of_a_whole_one(copy):
