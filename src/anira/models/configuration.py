@@ -1,9 +1,13 @@
 """The one configuration of a model: backbone and policy, as Hugging Face stores it."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
+import transformers
 from huggingface_hub.dataclasses import strict
+from packaging.version import Version
 from transformers import PreTrainedConfig
+from transformers.utils import logging
 
 from anira.config import UserError, nearest
 from anira.models.policies import policy_class, resolve_policy
@@ -18,6 +22,8 @@ _HUGGING_FACE_KEYS = {
     "attn_implementation",
     "torch_dtype",
     "output_attentions",
+    "auto_map",
+    "quantization_config",
 }
 
 
@@ -84,10 +90,7 @@ class AniraConfig(PreTrainedConfig):
     eos_token_id: int | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
-        known = set(self.__dataclass_fields__)
-        for key in kwargs:
-            if key not in known | _HUGGING_FACE_KEYS:
-                raise UserError(f"unknown key {key!r} in AniraConfig: {nearest(key, known)}")
+        self._check_keys(kwargs)
         self.policy = resolve_policy("anira-e" if self.policy is None else self.policy)
         self._check_sizes()
         self._check_core()
@@ -102,6 +105,18 @@ class AniraConfig(PreTrainedConfig):
         """Layers with parameters of their own."""
         groups = 1 if self.shared_core else self.max_depth
         return self.num_prelude_layers + groups * self.num_core_layers + self.num_coda_layers
+
+    def _check_keys(self, given: Iterable[str]) -> None:
+        """Refuse unknown keys, unless a newer transformers wrote them: it may have fields that this one has not."""
+        known = set(self.__dataclass_fields__)
+        for key in given:
+            if key in known | _HUGGING_FACE_KEYS:
+                continue
+            if Version(self.transformers_version or "0") <= Version(transformers.__version__):
+                raise UserError(f"unknown key {key!r} in AniraConfig: {nearest(key, known)}")
+            logging.get_logger(__name__).warning(
+                f"transformers {self.transformers_version} wrote {key!r}, which {transformers.__version__} does not know"
+            )
 
     def _check_sizes(self) -> None:
         least = {"num_prelude_layers": 0, "num_coda_layers": 0, "num_core_layers": 1, "max_depth": 1, "vocab_size": 1}

@@ -22,7 +22,26 @@ class Targets:
     valid: Bool[Tensor, "batch time"]
     num_answer_tokens: Tensor | float | None
     num_valid_tokens: Tensor | float | None
+    num_items_in_batch: Tensor | float | None
+    """Answer tokens of the global batch as Hugging Face's Trainer counts them; it knows nothing of valid tokens."""
     gamma_scale: Tensor | float
+
+    def sizes(self, answers: Bool[Tensor, "batch time"]) -> tuple[Tensor | float, Tensor | float]:
+        """Return what the sums over answers and over valid tokens are divided by.
+
+        Told only how many answers the global batch has, each row's mean over its valid tokens counts as much as its
+        answers: sums of parts then do not depend on how the batch was cut, and equal rows give the usual mean.
+        """
+        num_answers, num_valid = self.num_answer_tokens, self.num_valid_tokens
+        if num_answers is None:
+            num_answers = self.num_items_in_batch
+        if num_valid is None and self.num_items_in_batch is not None:
+            num_valid = self.valid.sum(1) * self.num_items_in_batch / answers.sum(1)  # infinite without answers
+        if num_answers is None:
+            num_answers = answers.sum().clamp(min=1)
+        if num_valid is None:
+            num_valid = self.valid.sum().clamp(min=1)
+        return num_answers, num_valid
 
 
 def named_losses(
@@ -42,8 +61,7 @@ def named_losses(
     ce = cross_entropy(
         wide.flatten(0, 2), following.expand(len(logits), -1, -1).flatten(), ignore_index=IGNORE, reduction="none"
     ).view(logits.shape[:-1])
-    num_answers = answers.sum().clamp(min=1) if targets.num_answer_tokens is None else targets.num_answer_tokens
-    num_valid = targets.valid.sum().clamp(min=1) if targets.num_valid_tokens is None else targets.num_valid_tokens
+    num_answers, num_valid = targets.sizes(answers)
     task = TaskLoss(
         ce=ce,
         predicted=logits.argmax(-1),
