@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import Cache, DynamicCache
 
@@ -41,6 +41,32 @@ class Masks:
         valid = mask[:, past:].bool()
         # A compiled graph cannot look at values, and then takes the mask for one with padding.
         return valid, torch.compiler.is_compiling() or not bool(valid.all())
+
+
+@dataclass(frozen=True)
+class Depths:
+    """What the caller says about depth; None is the model's own choice."""
+
+    noise: Float[Tensor, "batch time channels"] | None
+    select: str | None
+    threshold: float | None
+    max_depth: int | None
+    exit_depth: Int[Tensor, "batch time"] | int | None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller wants to see beside logits and depths."""
+
+    probs: bool
+    hidden_states: bool
+    iteration_states: bool
+    logits_to_keep: int | Int[Tensor, " kept"]
+
+    @property
+    def states(self) -> bool:
+        """Whether the states after each iteration must be kept."""
+        return self.hidden_states or self.iteration_states
 
 
 def check_attention(implementation: str | dict[str, str] | None) -> None:

@@ -19,14 +19,15 @@ class Targets:
     """What the loss is measured against; counts are those of the global batch, or None for this one."""
 
     labels: Int[Tensor, "batch time"]
-    valid: Bool[Tensor, "batch time"]
     num_answer_tokens: Tensor | float | None
     num_valid_tokens: Tensor | float | None
     num_items_in_batch: Tensor | float | None
     """Answer tokens of the global batch as Hugging Face's Trainer counts them; it knows nothing of valid tokens."""
     gamma_scale: Tensor | float
 
-    def sizes(self, answers: Bool[Tensor, "batch time"]) -> tuple[Tensor | float, Tensor | float]:
+    def sizes(
+        self, answers: Bool[Tensor, "batch time"], valid: Bool[Tensor, "batch time"]
+    ) -> tuple[Tensor | float, Tensor | float]:
         """Return what the sums over answers and over valid tokens are divided by.
 
         Told only how many answers the global batch has, each row's mean over its valid tokens counts as much as its
@@ -36,11 +37,11 @@ class Targets:
         if num_answers is None:
             num_answers = self.num_items_in_batch
         if num_valid is None and self.num_items_in_batch is not None:
-            num_valid = self.valid.sum(1) * self.num_items_in_batch / answers.sum(1)  # infinite without answers
+            num_valid = valid.sum(1) * self.num_items_in_batch / answers.sum(1)  # infinite without answers
         if num_answers is None:
             num_answers = answers.sum().clamp(min=1)
         if num_valid is None:
-            num_valid = self.valid.sum().clamp(min=1)
+            num_valid = valid.sum().clamp(min=1)
         return num_answers, num_valid
 
 
@@ -50,6 +51,7 @@ def named_losses(
     logits: Float[Tensor, "states batch time vocab"],
     weights: Float[Tensor, "states batch time"],
     targets: Targets,
+    valid: Bool[Tensor, "batch time"],
 ) -> dict[str, Tensor]:
     """Return the parts of the loss by name; their sum is the loss.
 
@@ -61,12 +63,12 @@ def named_losses(
     ce = cross_entropy(
         wide.flatten(0, 2), following.expand(len(logits), -1, -1).flatten(), ignore_index=IGNORE, reduction="none"
     ).view(logits.shape[:-1])
-    num_answers, num_valid = targets.sizes(answers)
+    num_answers, num_valid = targets.sizes(answers, valid)
     task = TaskLoss(
         ce=ce,
         predicted=logits.argmax(-1),
         answer_mask=answers,
-        valid=targets.valid,
+        valid=valid,
         num_valid_tokens=num_valid,
         scale=targets.gamma_scale,
     )

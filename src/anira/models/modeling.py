@@ -162,44 +162,22 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             use_cache: by default only if `past_key_values` is given.
             logits_to_keep: return the logits of the last positions only, 0 is all; or of the positions in a tensor.
         """
-        cached = past_key_values is not None or bool(use_cache)
         policy = _in_use(self.policy)
+        cached = past_key_values is not None or bool(use_cache)
         arguments.check_call(policy, labels, cached, logits_to_keep, output_attentions)
         arguments.check_depth(self.config, policy, select, threshold, max_depth, exit_depth, noise)
         x = self._embed(input_ids, inputs_embeds)
-        if noise is None and exit_depth is None and self.training and policy.noise_width and not cached:
-            noise = drawn_noise(x.shape[0], x.shape[1], policy.noise_width, x.device)
         cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
-        probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
-        settings = {"noise": noise, "select": select, "threshold": threshold, "probs": probs}
+        masks = arguments.Masks(attention_mask, valid_mask, position_ids)
+        depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth)
         hidden = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
+        wanted = arguments.Wanted(probs, bool(hidden), output_iteration_states, logits_to_keep)
+        counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
+        targets = None if labels is None else Targets(labels, *counts, gamma_scale)
         with nullcontext() if cache is None else cache.unchanged_on_error():
-            mask = arguments.Masks(attention_mask, valid_mask, position_ids)
-            if exit_depth is not None:
-                policy = Forced(torch.as_tensor(exit_depth, device=x.device).expand(x.shape[:2]))
-            call = self._prepare(x, policy, mask, cache, max_depth, settings, hidden or output_iteration_states)
-            rope = self.model.rope(x, call.context.positions)
-            h0 = run_layers(self.model.prelude, x, call.mask, rope, past=cache)
-            core = self._run_parallel(call, h0, rope) if cache is None else self._run_active(call, h0, rope)
-            z = self._coda(core.readout.states, call.mask, rope, cache)
-            logits = self._head(z, logits_to_keep)
-        losses = None
-        if labels is not None:
-            counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
-            targets = Targets(labels, call.context.valid, *counts, gamma_scale)
-            losses = named_losses(call.policy, core.state, logits, core.readout.weights, targets)
-        return AniraOutput(
-            loss=None if losses is None else torch.stack(list(losses.values())).sum(),
-            logits=logits[-1],
-            past_key_values=cache,
-            hidden_states=(h0, *core.iteration_states[1:], self.model.norm(z[-1])) if hidden else None,
-            exit_depth=core.allocation.exit_depth,
-            executed=core.executed,
-            exit_log_probs=core.allocation.exit_log_probs,
-            expected_depth=core.allocation.expected_depth,
-            iteration_states=core.iteration_states if output_iteration_states else None,
-            losses=losses,
-        )
+            call = self._prepare(x, policy, masks, depths, cache, wanted)
+            return self._run(call, targets, wanted)
 
     def _embed(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Float[Tensor, "batch time dim"]:
         if (input_ids is None) == (inputs_embeds is None):
@@ -217,16 +195,15 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
 
     def _prepare(
         self,
-        x: Tensor,
+        x: Float[Tensor, "batch time dim"],
         policy: ComputePolicy,
         masks: arguments.Masks,
+        depths: arguments.Depths,
         cache: DepthCache | None,
-        max_depth: int | None,
-        settings: dict[str, Any],
-        keep_states: bool,
+        wanted: arguments.Wanted,
     ) -> _Call:
-        """Fill in validity, positions and the mask, and give the cache its new columns."""
-        depth = self.config.max_depth if max_depth is None else max_depth
+        """Fill in validity, positions, the mask, noise and depths, and give the cache its new columns."""
+        depth = self.config.max_depth if depths.max_depth is None else depths.max_depth
         batch, time = x.shape[:2]
         past = 0 if cache is None else cache.get_seq_length()
         valid, padded = masks.attended(batch, past, time, x.device)
@@ -244,8 +221,45 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         mask = None if plain else causal_mask(key_valid, time)
         if cache is None and masks.valid_mask is not None:
             valid, padded = valid & masks.valid_mask.bool(), True
-        context = Context(valid=valid, positions=positions.expand(batch, time), max_depth=depth, **settings)
-        return _Call(x, policy, context, padded, mask, cache, keep_states)
+        noise = depths.noise
+        if depths.exit_depth is not None:
+            policy = Forced(torch.as_tensor(depths.exit_depth, device=x.device).expand(batch, time))
+        elif noise is None and self.training and policy.noise_width and cache is None:
+            noise = drawn_noise(batch, time, policy.noise_width, x.device)
+        context = Context(
+            valid=valid,
+            positions=positions.expand(batch, time),
+            max_depth=depth,
+            noise=noise,
+            select=depths.select,
+            threshold=depths.threshold,
+            probs=wanted.probs,
+        )
+        return _Call(x, policy, context, padded, mask, cache, wanted.states)
+
+    def _run(self, call: _Call, targets: Targets | None, wanted: arguments.Wanted) -> AniraOutput:
+        """Run prelude, core, coda and head, and gather what was asked for."""
+        cache = call.cache
+        rope = self.model.rope(call.x, call.context.positions)
+        h0 = run_layers(self.model.prelude, call.x, call.mask, rope, past=cache)
+        core = self._run_parallel(call, h0, rope) if cache is None else self._run_active(call, h0, rope)
+        z = self._coda(core.readout.states, call.mask, rope, cache)
+        logits = self._head(z, wanted.logits_to_keep)
+        losses = None
+        if targets is not None:
+            losses = named_losses(call.policy, core.state, logits, core.readout.weights, targets, call.context.valid)
+        return AniraOutput(
+            loss=None if losses is None else torch.stack(list(losses.values())).sum(),
+            logits=logits[-1],
+            past_key_values=cache,
+            hidden_states=(h0, *core.iteration_states[1:], self.model.norm(z[-1])) if wanted.hidden_states else None,
+            exit_depth=core.allocation.exit_depth,
+            executed=core.executed,
+            exit_log_probs=core.allocation.exit_log_probs,
+            expected_depth=core.allocation.expected_depth,
+            iteration_states=core.iteration_states if wanted.iteration_states else None,
+            losses=losses,
+        )
 
     def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
         policy, context = call.policy, call.context
