@@ -15,7 +15,17 @@ from torch import Tensor
 from anira.models import AniraConfig, AniraForCausalLM
 
 VOCAB = 11
+Chunks = list[tuple[int, dict[str, int]]]
+"""Calls against a cache: the columns of each, and its own max_depth or {}."""
 RULES = ("mode", "median", "mean", "quantile")
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Calls without noise: settings (select, threshold, max_depth, exit_depth), and how the tokens go to a cache."""
+
+    settings: dict[str, Any]
+    chunks: Chunks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +42,13 @@ class Draw:
     position_step: int
     """Distance of neighbouring positions; 1 leaves them to the model."""
     labels: list[list[int]]
-    settings: dict[str, Any]
-    """select, threshold, max_depth, exit_depth of the calls without noise."""
-    chunks: list[tuple[int, dict[str, int]]]
-    """Calls against a cache: how many columns, and a max_depth of their own, or {}."""
+    sharpness: float
+    """Scale of the decider's logits: rules differ where distributions are flat, and depths where they are not."""
+    inferences: list[Inference]
     training: dict[str, Any]
-    """max_depth, exit_depth, num_answer_tokens, num_valid_tokens, gamma_scale of the training call."""
+    """max_depth, exit_depth of the calls with noise."""
+    counts: dict[str, Any]
+    """num_answer_tokens, num_valid_tokens, gamma_scale of the training call."""
     noise: list[list[list[float]]] | None
 
     @property
@@ -76,8 +87,9 @@ def drawn(seed: int) -> Draw:
     config = drawn_config(rng)
     batch, time = rng.randint(1, 3), rng.randint(3, 7)
     valid, mask_name = drawn_padding(rng, batch, time)
-    settings = drawn_settings(rng, config, batch, time)
-    training = drawn_depths(rng, config, batch, time, beyond=False) | drawn_counts(rng)
+    rules = [None] if config["policy"]["name"] == "fixed" else rng.sample([None, *RULES], 2)
+    settings = [drawn_settings(rng, config, rule, batch, time) for rule in rules]
+    training = drawn_depths(rng, config, batch, time)
     channels = {"anira-e": config["max_depth"], "anira-o": 1, "fixed": 0}[config["policy"]["name"]]
     sampled = channels > 0 and "exit_depth" not in training
     noise = [[[uniform(rng) for _ in range(channels)] for _ in range(time)] for _ in range(batch)]
@@ -88,27 +100,27 @@ def drawn(seed: int) -> Draw:
         valid=valid,
         mask_name=mask_name,
         position_step=rng.choice([1, 1, 1, 2]),
-        settings=settings,
-        chunks=drawn_chunks(rng, config, settings, time),
+        sharpness=rng.choice([0.2, 1.0]),
+        inferences=[Inference(each, drawn_chunks(rng, config, each, time)) for each in settings],
         labels=drawn_labels(rng, valid),
         training=training,
+        counts=drawn_counts(rng),
         noise=noise if sampled else None,
     )
 
 
 def drawn_config(rng: Random) -> dict[str, Any]:
-    heads = rng.choice([1, 2, 4])
-    head_dim = rng.choice([2, 4, 8])
+    heads = rng.choice([1, 2, 3, 4, 6])
     core_layers = rng.choice([1, 1, 1, 2, 3])
     policy = drawn_policy(rng)
     injection = rng.choice(["none", "none", "add", "concat-linear"])
     return {
         "vocab_size": VOCAB,
-        "hidden_size": heads * rng.choice([head_dim, 8]),
+        "hidden_size": heads * rng.choice([size for size in (2, 4, 8) if 8 <= heads * size <= 32]),
         "intermediate_size": rng.choice([6, 16, 30]),
         "num_attention_heads": heads,
-        "num_key_value_heads": rng.choice([n for n in (1, 2, 4) if heads % n == 0]),
-        "head_dim": head_dim,
+        "num_key_value_heads": rng.choice([number for number in range(1, heads + 1) if heads % number == 0]),
+        "head_dim": rng.choice([None, None, 2, 8]),
         "num_prelude_layers": rng.choice([0, 1, 1, 2]),
         "num_core_layers": core_layers,
         "num_coda_layers": rng.choice([0, 1, 1, 2]),
@@ -152,20 +164,19 @@ def drawn_padding(rng: Random, batch: int, time: int) -> tuple[list[list[bool]],
     return rows, rng.choice(["attention_mask", "valid_mask"]) if kind == "right" else "attention_mask"
 
 
-def drawn_settings(rng: Random, config: dict[str, Any], batch: int, time: int) -> dict[str, Any]:
-    settings = drawn_depths(rng, config, batch, time, beyond=True)
-    if config["policy"]["name"] == "fixed" or "exit_depth" in settings or rng.random() < 0.2:
+def drawn_settings(rng: Random, config: dict[str, Any], rule: str | None, batch: int, time: int) -> dict[str, Any]:
+    settings = drawn_depths(rng, config, batch, time)
+    if rule is None or "exit_depth" in settings:
         return settings
-    rule = rng.choice(RULES)
-    level = {"threshold": rng.choice([0.1, 0.3, 0.7, 0.95, 1.0])} if rule == "quantile" else {}
+    level = {"threshold": rng.choice([0.1, 0.3, 0.8, 1.0])} if rule == "quantile" else {}
     return {**settings, "select": rule, **level}
 
 
-def drawn_depths(rng: Random, config: dict[str, Any], batch: int, time: int, *, beyond: bool) -> dict[str, Any]:
+def drawn_depths(rng: Random, config: dict[str, Any], batch: int, time: int) -> dict[str, Any]:
     """Return max_depth and exit_depth, or one of them, or none."""
     depths: dict[str, Any] = {}
     if rng.random() < 0.25:
-        more = 2 if beyond and config["shared_core"] and config["policy"]["name"] != "anira-e" else 0
+        more = 2 if config["shared_core"] and config["policy"]["name"] != "anira-e" else 0
         depths["max_depth"] = rng.randint(1, config["max_depth"] + more)
     if config["shared_core"] and rng.random() < 0.15:
         most = depths.get("max_depth", config["max_depth"])
@@ -174,14 +185,15 @@ def drawn_depths(rng: Random, config: dict[str, Any], batch: int, time: int, *, 
     return depths
 
 
-def drawn_chunks(
-    rng: Random, config: dict[str, Any], settings: dict[str, Any], time: int
-) -> list[tuple[int, dict[str, int]]]:
+def drawn_chunks(rng: Random, config: dict[str, Any], settings: dict[str, Any], time: int) -> Chunks:
     """Return the calls of a cached run: all at once, one by one, or pieces; now and then with depths of their own."""
     cuts = rng.choice([[], list(range(1, time)), sorted(rng.sample(range(1, time), rng.randint(1, time - 1)))])
     sizes = [stop - start for start, stop in zip([0, *cuts], [*cuts, time], strict=True)]
-    own_depths = not settings.keys() & {"max_depth", "exit_depth"} and config["shared_core"] and rng.random() < 0.3
-    return [(size, {"max_depth": rng.randint(1, config["max_depth"])} if own_depths else {}) for size in sizes]
+    if settings.keys() & {"max_depth", "exit_depth"} or not config["shared_core"] or rng.random() < 0.6:
+        return [(size, {}) for size in sizes]
+    # Under freeze = "state", nothing is kept for a call that offers more iterations than the model and earlier calls.
+    more = config["num_core_layers"] > 1 and config["policy"]["name"] != "anira-e"
+    return [(size, {"max_depth": rng.randint(1, config["max_depth"] + 2 * more)}) for size in sizes]
 
 
 def drawn_labels(rng: Random, valid: list[list[bool]]) -> list[list[int]]:
@@ -212,6 +224,8 @@ def drawn_model(draw: Draw) -> AniraForCausalLM:
     model = random_model(AniraConfig(**draw.config), draw.seed)
     generator = torch.Generator().manual_seed(draw.seed)
     with torch.no_grad():
+        if hasattr(model.policy, "decider"):
+            model.policy.decider.out.weight *= draw.sharpness
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter.add_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64), alpha=0.3)

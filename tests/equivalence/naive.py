@@ -16,7 +16,7 @@ from statistics import NormalDist
 from typing import Any
 
 import torch
-from tests.equivalence.naive_decisions import Ask, Decision, decide
+from tests.equivalence.naive_decisions import Ask, Decision, decide, softmax
 from torch import Tensor
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
@@ -110,21 +110,19 @@ class NaiveModel:
         return x + self.mlp(name + "mlp.", self.rms_norm(name + "post_attention_layernorm.", x))
 
     def keys_values(self, name: str, normed: Tensor, position: int) -> KeysValues:
-        heads = self.config.num_key_value_heads
-        keys = self.linear(name + "k_proj.", normed).view(heads, -1)
-        values = self.linear(name + "v_proj.", normed).view(heads, -1)
-        return torch.stack([self.rotate(key, position) for key in keys]), values
+        shape = (self.config.num_key_value_heads, self.config.head_dim)
+        keys, values = (self.linear(name + part, normed).view(shape) for part in ("k_proj.", "v_proj."))
+        return self.rotate(keys, position), values
 
     def attention(self, name: str, normed: Tensor, position: int, seen: list[KeysValues]) -> Tensor:
-        queries = self.linear(name + "q_proj.", normed).view(self.config.num_attention_heads, -1)
+        shape = (self.config.num_attention_heads, self.config.head_dim)
+        queries = self.rotate(self.linear(name + "q_proj.", normed).view(shape), position)
+        keys, values = (torch.stack(part) for part in zip(*seen, strict=True))
         group = self.config.num_attention_heads // self.config.num_key_value_heads
         read = []
         for head, query in enumerate(queries):
-            keys = torch.stack([keys[head // group] for keys, _ in seen])
-            values = torch.stack([values[head // group] for _, values in seen])
-            scores = keys @ self.rotate(query, position) / math.sqrt(len(query))
-            shares = torch.exp(scores - scores.max().detach())
-            read.append(shares / shares.sum() @ values)
+            scores = keys[:, head // group] @ query / math.sqrt(self.config.head_dim)
+            read.append(softmax(scores) @ values[:, head // group])
         return self.linear(name + "o_proj.", torch.cat(read))
 
     def mlp(self, name: str, x: Tensor) -> Tensor:
@@ -139,10 +137,9 @@ class NaiveModel:
         return self.weights[name + "weight"] * x / torch.sqrt((x * x).mean() + self.config.rms_norm_eps)
 
     def rotate(self, x: Tensor, position: int) -> Tensor:
-        """Turn each pair (x[k], x[k + half]) by an angle that grows with the position."""
-        half = len(x) // 2
-        cos, sin = self.turn(position)
-        return torch.cat([x[:half] * cos - x[half:] * sin, x[half:] * cos + x[:half] * sin])
+        """Turn each head's pairs (x[k], x[k + half]) by angles that grow with the position."""
+        (first, second), (cos, sin) = x.chunk(2, dim=-1), self.turn(position)
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
 
     def turn(self, position: int) -> tuple[Tensor, Tensor]:
         """Return cosines and sines from the stock module: it rounds them to float32, which no formula of ours would."""

@@ -47,18 +47,19 @@ class Decision:
 
 
 class EarlyDecision(Decision):
-    """ANIRA-E: q is a softmax of the prelude's output. On fewer iterations than D, the last one takes the rest of q."""
+    """ANIRA-E: q is a softmax of the prelude's output, and a depth beyond the iterations on offer gets the last one."""
 
     def __init__(self, ask: Ask, logits: Tensor, temperature: float) -> None:
-        self.probs = capped(list(softmax(logits)), ask.max_depth)
+        probs = list(softmax(logits))
         self.soft: Tensor | None = None
         if ask.noise is None:
-            depth = chosen(values(self.probs), ask.select or "mode", ask.threshold)
+            depth = chosen(values(probs), ask.select or "mode", ask.threshold)
         else:
             perturbed = logits + torch.tensor([-math.log(-math.log(u)) for u in ask.noise], dtype=torch.float64)
             self.soft = softmax(perturbed / temperature)
-            depth = min(1 + int(perturbed.argmax()), ask.max_depth)
-        super().__init__(depth)
+            depth = 1 + int(perturbed.argmax())
+        super().__init__(min(depth, ask.max_depth))
+        self.probs = capped(probs, ask.max_depth)
 
     def weight(self, depth: int) -> Tensor | float:
         hard = float(depth <= self.executed)
@@ -143,6 +144,7 @@ def rounded(x: float) -> int:
 
 
 def capped(probs: list[Tensor], max_depth: int) -> list[Tensor]:
+    """Return the distribution of min(depth, max_depth)."""
     return [*probs[: max_depth - 1], torch.stack(probs[max_depth - 1 :]).sum()]
 
 

@@ -5,16 +5,17 @@ Fifty draws run by default. `ANIRA_DIFFERENTIAL=3000` runs that many, `ANIRA_DIF
 
 import os
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
 import torch
-from tests.equivalence.drawn_cases import Draw, drawn, drawn_model
+from tests.equivalence.drawn_cases import RULES, Chunks, Draw, Inference, drawn, drawn_model
 from tests.equivalence.naive import NaiveModel, Token
 from tests.equivalence.naive_decisions import Ask, cross_entropy, kl_to_prior
 from torch import Tensor
 
-from anira.models import AniraForCausalLM, AniraOutput
+from anira.models import AniraConfig, AniraForCausalLM, AniraOutput
 
 SEEDS = range(*map(int, os.environ.get("ANIRA_DIFFERENTIAL", "50").split(":")))
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -79,44 +80,51 @@ def hold_losses_equal(out: AniraOutput, expected: dict[str, Tensor]) -> None:
     torch.testing.assert_close(out.loss, sum(expected.values()), **CLOSE)
 
 
-def check_parallel(draw: Draw, model: AniraForCausalLM, naive: NaiveModel) -> None:
-    """Hold the parallel graph equal where rules choose the depth, or where it is forced."""
-    with torch.no_grad():
-        labels = torch.tensor(draw.labels)
-        out = model(torch.tensor(draw.rows), labels=labels, **draw.padding(), **draw.call(draw.settings))
-        tokens = naive_tokens(naive, draw, lambda row, column: draw.ask(draw.settings, row, column))
-        expected = naive_losses(draw, tokens, {})
+@torch.no_grad()
+def check_inference(draw: Draw, calls: Inference, model: AniraForCausalLM, naive: NaiveModel) -> None:
+    """Hold the parallel graph equal where a rule chooses the depth or it is forced, then calls against a cache."""
+    labels, settings = torch.tensor(draw.labels), calls.settings
+    out = model(torch.tensor(draw.rows), labels=labels, **draw.padding(), **draw.call(settings))
+    tokens = naive_tokens(naive, draw, lambda row, column: draw.ask(settings, row, column))
     hold_tokens_equal(out, tokens)
-    hold_losses_equal(out, expected)
+    hold_losses_equal(out, naive_losses(draw, tokens, {}))
+    own = [settings | offer for size, offer in calls.chunks for _ in range(size)]  # of each column
+    if any(offer for _, offer in calls.chunks):
+        tokens = naive_tokens(naive, draw, lambda row, column: draw.ask(own[column], row, column))
+    check_cached(draw, calls.chunks, model, tokens, own)
 
 
-def check_cached(draw: Draw, model: AniraForCausalLM, naive: NaiveModel) -> None:
-    """Hold calls against a cache equal to one uninterrupted computation, and count the cache's slots."""
-    settings = [draw.settings | offer for size, offer in draw.chunks for _ in range(size)]  # of each column
-    cache, start = None, 0
-    with torch.no_grad():
-        tokens = naive_tokens(naive, draw, lambda row, column: draw.ask(settings[column], row, column))
-        for size, _ in draw.chunks:
-            stop = start + size
-            call = draw.padding(start, stop) | draw.call(settings[start], start, stop)
-            ids = torch.tensor(draw.rows)[:, start:stop]
-            out = model(ids, past_key_values=cache, use_cache=True, output_exit_probs=True, **call)
-            hold_tokens_equal(out, tokens, start)
-            cache, start = out.past_key_values, stop
+@torch.no_grad()
+def check_cached(
+    draw: Draw,
+    chunks: Chunks,
+    model: AniraForCausalLM,
+    tokens: Tokens,
+    settings: list[dict[str, Any]],
+    noise: Tensor | None = None,
+) -> None:
+    """Make calls against a cache, compare what each returns, and count the slots at the end."""
+    ids, cache, start = torch.tensor(draw.rows), None, 0
+    for size, _ in chunks:
+        stop = start + size
+        call = draw.padding(start, stop) | draw.call(settings[start], start, stop)
+        call["noise"] = None if noise is None else noise[:, start:stop]
+        out = model(ids[:, start:stop], past_key_values=cache, use_cache=True, output_exit_probs=True, **call)
+        hold_tokens_equal(out, tokens, start)
+        cache, start = out.past_key_values, stop
     most = max([draw.max_depth, *(setting.get("max_depth", 0) for setting in settings)])
-    executed = [token.decision.executed for token in tokens.values()]
-    one_more = int(model.config.freeze == "state")  # the exit state, unless no iteration is left to read it
-    assert cache.num_slots == sum(min(depth + one_more, most) for depth in executed)
+    # One more for the exit state, unless no iteration is left to read it. Without sharing, none ever is.
+    one_more = int(model.config.freeze == "state" and model.config.shared_core)
+    assert cache.num_slots == sum(min(token.decision.executed + one_more, most) for token in tokens.values())
 
 
-def check_training(draw: Draw, model: AniraForCausalLM, naive: NaiveModel) -> None:
-    """Hold the training graph equal: sampled depths, losses, and the gradient of every parameter."""
+def check_sampled(draw: Draw, model: AniraForCausalLM, naive: NaiveModel) -> None:
+    """Hold the training graph equal (sampled depths, losses, every gradient), then sampling against a cache."""
     labels, noise = torch.tensor(draw.labels), None if draw.noise is None else torch.tensor(draw.noise)
-    out = model.train()(
-        torch.tensor(draw.rows), labels=labels, noise=noise, **draw.padding(), **draw.call(draw.training)
-    )
+    call = draw.padding() | draw.call(draw.training | draw.counts)
+    out = model.train()(torch.tensor(draw.rows), labels=labels, noise=noise, **call)
     tokens = naive_tokens(naive, draw, lambda row, column: draw.ask(draw.training, row, column, sampled=True))
-    losses = naive_losses(draw, tokens, draw.training)
+    losses = naive_losses(draw, tokens, draw.counts)
     hold_tokens_equal(out, tokens)
     hold_losses_equal(out, losses)
     out.loss.backward()
@@ -124,6 +132,7 @@ def check_training(draw: Draw, model: AniraForCausalLM, naive: NaiveModel) -> No
     for name, parameter in model.named_parameters():
         ours, theirs = (torch.zeros_like(x) if x.grad is None else x.grad for x in (parameter, naive.weights[name]))
         torch.testing.assert_close(ours, theirs, **CLOSE, msg=lambda text, name=name: f"gradient of {name}: {text}")
+    check_cached(draw, draw.inferences[0].chunks, model.eval(), tokens, [draw.training] * len(draw.rows[0]), noise)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -132,9 +141,36 @@ def test_the_model_is_what_the_equations_say(seed: int) -> None:
     model = drawn_model(draw)
     naive = NaiveModel(model.config, dict(model.named_parameters()))
     try:
-        check_parallel(draw, model, naive)
-        check_cached(draw, model, naive)
-        check_training(draw, model, naive)
+        for calls in draw.inferences:
+            check_inference(draw, calls, model, naive)
+        check_sampled(draw, model, naive)
     except Exception as error:
         error.add_note(f"ANIRA_DIFFERENTIAL={seed}:{seed + 1} runs it again: {draw}")
         raise
+
+
+def traits(draw: Draw) -> set[tuple[Any, ...]]:
+    """Return what a draw covers, as pairs of a feature and what it is crossed with."""
+    config = AniraConfig(**draw.config)
+    policy, grouped = config.policy["name"], config.num_key_value_heads < config.num_attention_heads
+    padding = {pair for row in draw.valid for pair in pairwise(row)} - {(True, True), (False, False)}
+    covered = {(policy, config.freeze), (policy, config.shared_core), (config.injection, config.initial_state)}
+    covered |= {("grouped", grouped), ("depth", config.max_depth), ("tied", config.tie_word_embeddings), *padding}
+    for calls in draw.inferences:
+        offered = calls.settings.get("max_depth", config.max_depth)
+        covered |= {(policy, calls.settings.get("select")), (policy, "forced", "exit_depth" in calls.settings)}
+        covered |= {(policy, "fewer", offered < config.max_depth), (policy, "more", offered > config.max_depth)}
+        covered |= {("own depths", bool(calls.chunks[0][1])), ("one call", len(calls.chunks) == 1)}
+    return covered
+
+
+def test_the_default_draws_cover_the_options() -> None:
+    expected = {(policy, rule) for policy in ("anira-e", "anira-o") for rule in (None, *RULES)}
+    expected |= {(policy, freeze) for policy in ("anira-e", "anira-o", "fixed") for freeze in ("state", "kv")}
+    expected |= {(policy, "forced", True) for policy in ("anira-e", "anira-o")} | {("fixed", False), ("fixed", True)}
+    expected |= {(policy, "fewer", True) for policy in ("anira-e", "anira-o", "fixed")}
+    expected |= {("anira-o", "more", True), ("fixed", "more", True), ("none", "prelude")}
+    expected |= {(how, state) for how in ("add", "concat-linear") for state in ("prelude", "zero", "random")}
+    expected |= {("depth", depth) for depth in range(1, 7)} | {(False, True), (True, False)}
+    expected |= {(name, turned) for name in ("grouped", "tied", "own depths", "one call") for turned in (False, True)}
+    assert expected <= set().union(*(traits(drawn(seed)) for seed in range(50)))
