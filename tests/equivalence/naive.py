@@ -22,9 +22,6 @@ from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 KeysValues = tuple[Tensor, Tensor]
 
-KV_CARRIES_GRADIENT = True
-"""Whether under freeze = "kv" the straight-through gradient also goes through kept keys and values."""
-
 ACTIVATIONS = {"silu": lambda x: x / (1 + torch.exp(-x)), "relu": lambda x: x * (x > 0)}
 
 
@@ -163,8 +160,6 @@ def blend(weight: Tensor | float, fresh: KeysValues, previous: KeysValues) -> Ke
 
     The weight is exactly 0 or 1. It carries the straight-through gradient, as in the update of the state.
     """
-    if not KV_CARRIES_GRADIENT and isinstance(weight, Tensor):
-        weight = weight.detach()
     keys, values = (weight * new + (1 - weight) * old for new, old in zip(fresh, previous, strict=True))
     return keys, values
 
