@@ -81,8 +81,7 @@ class KeptKeyValues:
         """Choose by `run`; with a straight-through weight, whose value is 0 or 1, also carry its gradient."""
         if self._weight is None:
             return torch.where(self._run, fresh, kept)
-        weight = self._weight.to(fresh.dtype)
-        return weight * fresh + (1 - weight) * kept
+        return torch.lerp(kept, fresh, self._weight.to(fresh.dtype))
 
 
 class FlatAttention:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 from transformers import AutoConfig, AutoModelForCausalLM, Cache, GenerationMixin, PreTrainedModel
 from transformers import initialization as init
 from transformers.utils.generic import ModelOutput, can_return_tuple
@@ -259,7 +260,9 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         h0 = run_layers(self.model.prelude, call.x, call.mask, rope, past=cache, plan=call.plan)
         core = self._run_parallel(call, h0, rope) if cache is None else self._run_active(call, h0, rope)
         kept = wanted.logits_to_keep
-        if call.packing is not None and isinstance(kept, Tensor) and not wanted.hidden_states:
+        # Outside of its own call, FSDP would not gather the last layer again for the backward pass.
+        whole = wanted.hidden_states or any(isinstance(layer, FSDPModule) for layer in self.model.coda)
+        if call.packing is not None and isinstance(kept, Tensor) and not whole:
             z = self._coda_of(kept, core.readout.states, rope, call.packing)
             logits = self._head(z, 0)
         else:

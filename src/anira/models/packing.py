@@ -27,7 +27,7 @@ class _Spread(torch.autograd.Function):
         return flat.new_zeros((size, *flat.shape[1:])).index_copy_(0, place, flat)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         return gradient.index_select(0, ctx.saved_tensors[0]), None, None
 
 
@@ -41,7 +41,7 @@ class _Gather(torch.autograd.Function):
         return spread.index_select(0, place)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         gradient = gradient.contiguous()
         whole = gradient.new_zeros((ctx.size, *gradient.shape[1:]))
         return whole.index_copy_(0, ctx.saved_tensors[0], gradient), None
@@ -91,14 +91,16 @@ class Packing:
         taken: Tensor = _Gather.apply(flat, self.rows * self.longest + self.columns)
         return taken
 
-    def part(self, index: Int[Tensor, " part"], most: int | None = None) -> "Packing":
+    def part(self, index: Int[Tensor, " part"]) -> "Packing":
         """Return where some of the tokens stand if each row has them alone, one after the other."""
         rows = self.rows[index]
         same = torch.cat([rows.new_zeros(1, dtype=torch.bool), rows[1:] == rows[:-1]])
         number = torch.arange(len(index), device=rows.device)
         start = torch.where(same, 0, number).cummax(0).values
         columns = number - start
-        return Packing(rows, columns, self.num_rows, int(columns.max()) + 1 if most is None else most)
+        if torch.compiler.is_compiling():  # which cannot look; the rows of all tokens are long enough
+            return Packing(rows, columns, self.num_rows, self.longest)
+        return Packing(rows, columns, self.num_rows, int(columns.max()) + 1)
 
 
 class PackedAttention:
@@ -134,11 +136,9 @@ class PartAttention:
     Keys and values of all tokens are given; those that the layer computes for the asking tokens are not looked at.
     """
 
-    def __init__(
-        self, packing: Packing, part: Int[Tensor, " part"], keys: Tensor, values: Tensor, most: int | None = None
-    ) -> None:
-        self.asking = packing.part(part, most)
-        self.key_values = [packing.spread(tensor).transpose(1, 2) for tensor in (keys, values)]
+    def __init__(self, packing: Packing, part: Int[Tensor, " part"], keys: Tensor, values: Tensor) -> None:
+        self.asking = packing.part(part)
+        self.keys, self.values = (packing.spread(tensor).transpose(1, 2) for tensor in (keys, values))
         own = torch.full((packing.num_rows, self.asking.longest), packing.longest, device=part.device)
         own = own.index_put((self.asking.rows, self.asking.columns), packing.columns[part])
         self.mask = (torch.arange(packing.longest, device=part.device) <= own[..., None]).unsqueeze(1)
@@ -147,7 +147,8 @@ class PartAttention:
         """Attend from the asking tokens over all earlier ones of their instance."""
         out = scaled_dot_product_attention(
             self.asking.spread(q[0].transpose(0, 1)).transpose(1, 2),
-            *self.key_values,
+            self.keys,
+            self.values,
             attn_mask=self.mask,
             dropout_p=options.get("dropout", 0.0),
             scale=module.scaling,

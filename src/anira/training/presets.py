@@ -124,7 +124,7 @@ CPU["lano"] = replace(
     run={**_CPU_RUN, "steps": 3000, "gamma_warmup_steps": 1500, "final_count": 500},
 )
 # Four subtasks with rows of up to 108 tokens (sort at 10 and bfs at 7 and 10 are left out). The model has room for
-# larger sizes in evaluation; 108 is among the lengths that a compiled run of 162 pads to.
+# larger sizes in evaluation.
 CPU["clrs"] = replace(
     CPU["mano"],
     max_length=162,

@@ -78,13 +78,14 @@ def test_clrs_at_cpu_scale_is_a_subset_that_two_cores_can_train():
 
 
 @pytest.mark.parametrize(("parts", "most"), [(1, 7.0), (8, 1.5)])
-def test_the_parts_of_a_step_of_clrs_pad_little(parts, most):
-    """Padded over real tokens at the paper's scale: what the preset's accumulation is for."""
+def test_attention_of_the_parts_of_a_step_of_clrs_is_padded_little(parts, most):
+    """Places over tokens at the paper's scale where attention is laid out: what the preset's accumulation is for."""
     config = dataclasses.replace(preset("clrs-fixed-paper"), accumulation=parts)
     assert preset("clrs-fixed-paper").accumulation == 8
     batches = Batches(config.make_task(), config, 0)
     made = [part for step in range(1, 25) for part in batches.step(step)]
-    share = sum(part.input_ids.numel() for part in made) / sum(int(part.valid.sum()) for part in made)
+    places = sum(len(part.lengths) * part.longest for part in made)
+    share = places / sum(part.input_ids.numel() for part in made)
     assert most / 1.5 < share < most
 
 
