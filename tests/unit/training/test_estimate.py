@@ -69,7 +69,7 @@ def test_memory_is_about_what_the_graph_keeps(policy):
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         model(ids, labels=ids)
     held = sum(tensor.untyped_storage().nbytes() for place, tensor in kept.items() if place not in weights)
-    assert activation_bytes(model.config, full_cost(model.config, 4, 12)) == pytest.approx(held, rel=0.1)
+    assert activation_bytes(model.config, full_cost(model.config, np.full(4, 12))) == pytest.approx(held, rel=0.1)
 
 
 def test_state_is_weights_gradients_and_two_moments():
