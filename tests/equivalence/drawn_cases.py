@@ -211,7 +211,7 @@ def drawn_labels(rng: Random, valid: list[list[bool]]) -> list[list[int]]:
 def drawn_counts(rng: Random) -> dict[str, Any]:
     if rng.random() < 0.7:
         return {}
-    return {"num_answer_tokens": rng.randint(5, 30), "num_valid_tokens": rng.randint(20, 40), "gamma_scale": 0.5}
+    return {"num_answer_tokens": rng.uniform(5, 30), "num_valid_tokens": rng.uniform(20, 40), "gamma_scale": 0.5}
 
 
 def uniform(rng: Random) -> float:
