@@ -1,0 +1,192 @@
+"""Rows of JSON files from elsewhere: a part in memory at a time, whatever the files hold.
+
+`read_lines` takes a file with a row per line, `read_document` one with a list of rows, or with an object that has such
+a list under `examples`. What is no JSON, or no JSON that makes sense, is a UserError.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from anira.cli.tables import too_long
+from anira.config import UserError
+
+LONGEST: Final = 4 << 20
+"""Bytes of a row; those of CLRS-Text, traces included, have a tenth of that at most."""
+_STEP: Final = 1 << 16
+_ROWS: Final = "examples"
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
+
+
+def parse_json(text: str) -> Any:
+    """Return what a text says.
+
+    >>> parse_json('{"question": "minimum"}')
+    {'question': 'minimum'}
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except UserError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"not JSON: {_reason(error)}") from None
+
+
+def read_lines(file: Path) -> Iterator[str | UserError]:
+    """Yield the lines of a file; instead of one that is too long or not text, a UserError."""
+    with file.open("rb") as stream:
+        line = stream.readline(LONGEST + 1).removeprefix(codecs.BOM_UTF8)
+        while line:
+            size = len(line)
+            while size > LONGEST and not line.endswith(b"\n") and (line := stream.readline(LONGEST)):
+                size += len(line)
+            yield _text(line) if size <= LONGEST else too_long(size, LONGEST)
+            line = stream.readline(LONGEST + 1)
+
+
+def read_document(file: Path) -> Iterator[Any]:
+    """Yield the rows of a list, or those under `examples`; an object without them is a row, and some write lines."""
+    first = next(read_lines(file), "")
+    if isinstance(first, str) and _is_row(first):
+        yield from read_lines(file)
+        return
+    with file.open(encoding="utf-8-sig") as stream:
+        window = _Window(stream)
+        try:
+            opening = window.peek()
+            if opening not in ("[", "{"):
+                raise UserError(f"neither a list of rows nor an object with a list of {_ROWS}")
+            yield from _items(window) if opening == "[" else _members(window)
+            if window.peek():
+                raise UserError("something follows the end of the JSON")
+        except UserError as error:
+            raise UserError(f"{file}: {error}") from None
+        except UnicodeDecodeError as error:
+            raise UserError(f"{file}: cannot be read as text: {error.reason}") from None
+
+
+def _items(window: "_Window") -> Iterator[Any]:
+    """Yield the values of a list."""
+    window.take("[")
+    while window.peek() != "]":
+        yield window.value()
+        if window.peek() != "]":
+            window.take(",")
+    window.take("]")
+
+
+def _members(window: "_Window") -> Iterator[Any]:
+    """Yield the rows in an object: those under `examples`, or else itself."""
+    window.take("{")
+    row: dict[str, Any] = {}
+    spent = 0
+    while window.peek() != "}":
+        start, key = window.place, window.value()
+        if not isinstance(key, str) or key in row:
+            raise UserError(f"{key!r} is given twice" if isinstance(key, str) else "not JSON: a key must be text")
+        window.take(":")
+        if key == _ROWS:
+            row[key] = None
+            yield from _items(window)
+        else:
+            row[key] = window.value()
+            spent += window.place - start
+        if spent > LONGEST:
+            raise too_long(spent, LONGEST)
+        if window.peek() != "}":
+            window.take(",")
+    window.take("}")
+    if _ROWS not in row:
+        yield row
+
+
+class _Window:
+    """The part of a file around the place that is read."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._text, self._at, self._passed = stream, "", 0, 0
+
+    @property
+    def place(self) -> int:
+        """The number of the character that comes next, counted from 1."""
+        return self._passed + self._at + 1
+
+    def peek(self) -> str:
+        """Return the next character that is not blank, or nothing at the end."""
+        while True:
+            blank = _BLANK.match(self._text, self._at)
+            self._at = blank.end() if blank else self._at
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
+
+    def take(self, mark: str) -> None:
+        """Pass a mark, which must come next."""
+        if self.peek() != mark:
+            raise UserError(f"not JSON: {mark!r} is missing at character {self.place:,}")
+        self._at += 1
+
+    def value(self) -> Any:
+        """Return the next value."""
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except UserError:
+                raise
+            except (ValueError, RecursionError) as error:
+                # It may only be cut off, and then it is right after more of it was read.
+                if not isinstance(error, json.JSONDecodeError) or not self._more():
+                    raise UserError(f"not JSON: {_reason(error)} in what begins at character {self.place:,}") from None
+                continue
+            size = end - self._at
+            if end < len(self._text) or not self._more():  # a number may go on
+                self._at += size
+                return value
+
+    def _more(self) -> bool:
+        """Read on, and forget what was passed; return whether there was more."""
+        if len(self._text) - self._at > LONGEST:
+            raise UserError(f"what begins at character {self.place:,} has no end within {LONGEST:,} characters")
+        self._passed += self._at
+        self._text, self._at = self._text[self._at :], 0
+        more = self._stream.read(max(_STEP, len(self._text)))
+        self._text += more
+        return bool(more)
+
+
+def _is_row(line: str) -> bool:
+    try:
+        value = parse_json(line)
+    except UserError:
+        return False
+    return isinstance(value, dict) and _ROWS not in value
+
+
+def _text(line: bytes) -> str | UserError:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        return UserError(f"cannot be read as text: {error.reason}")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise UserError(f"{name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    return "a number has too many digits"
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct)
