@@ -127,9 +127,7 @@ def _models(measure: Callable[[], list[dict[str, Any]]], repeats: int) -> tuple[
     import torch
 
     from anira.config.machine import machine
-    from anira.models.memory import keep_freed_memory
 
-    keep_freed_memory()
     torch.set_num_threads(2)
     rows = measure()
     facts = {**machine(), "torch": torch.__version__, "threads": torch.get_num_threads(), "dtype": "float32"}

@@ -1,6 +1,5 @@
 """`anira export TASK`: rows to a jsonl or Parquet file, all of them or none."""
 
-import json
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from anira.cli.output import tell
 from anira.cli.parse import parse_with_task
 from anira.cli.progress import progress, rate
 from anira.cli.rows import Address, probe_values, row_values
-from anira.config import UserError, replacing
+from anira.config import UserError, json_text, replacing
 from anira.tasks import BlockTask, Rows
 
 SUFFIXES = (".jsonl", ".parquet")
@@ -101,7 +100,7 @@ def _flat(task: BlockTask, rows: Rows, i: int, *, probes: bool) -> dict[str, Any
 def _write_jsonl(chunks: Chunks, path: Path) -> None:
     with path.open("w") as file:
         for chunk in chunks:
-            file.writelines(json.dumps(row) + "\n" for row in chunk)
+            file.writelines(json_text(row) + "\n" for row in chunk)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """`anira import clrs PATH`: published or own rows of CLRS-Text to one Parquet file, traces taken out."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from anira.cli.export import check_target, termination_as_interrupt
 from anira.cli.json_rows import parse_json
 from anira.cli.output import say_json, tell
 from anira.cli.parse import parse
-from anira.config import UserError, printable, replacing
+from anira.config import UserError, json_text, printable, replacing
 
 SUMMARY = """Read rows of CLRS-Text, take their traces out, check them, and write them to one Parquet file.
 
@@ -108,7 +107,7 @@ def import_clrs(options: Options, files: Sequence[Path]) -> Counts:
         }
     )
     counts = Counts()
-    settings = {"anira_task": "clrs", "anira_config": json.dumps({"style": options.style})}
+    settings = {"anira_task": "clrs", "anira_config": json_text({"style": options.style})}
     with termination_as_interrupt(), replacing(options.out) as part:
         write_parquet(_chunks(options, files, counts), part, schema, settings, longest=options.max_length)
         if not counts.written:

@@ -1,12 +1,11 @@
 """The one place that prints: results on stdout, all else on stderr, with nothing in them that a terminal would obey."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from anira.config import UserError, printable
+from anira.config import UserError, json_text, printable
 
 
 def say(text: object = "") -> None:
@@ -21,7 +20,7 @@ def say_coloured(text: str) -> None:
 
 def say_json(value: Any, *, indent: int | None = None) -> None:
     """Print a result for scripts."""
-    _write(json.dumps(value, indent=indent), sys.stdout)
+    _write(json_text(value, indent=indent), sys.stdout)
 
 
 def tell(text: object) -> None:

@@ -15,7 +15,6 @@ from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.models import AniraForCausalLM
 from anira.models.exits import check_rule
-from anira.models.memory import keep_freed_memory
 from anira.tasks import Rows, Task
 
 TOKENS = 256 * 1024  # in a batch, padding included: what longer rows than usual are split by
@@ -72,7 +71,6 @@ def evaluate(
     A task that is several in one is evaluated part by part, each over its own knobs. `progress` is told how many
     instances are done, after each knob.
     """
-    keep_freed_memory()
     cells = evaluated_cells(task, config.knobs)
     records = RecordFolder(folder)
     labels = make_labels(model, config, subject)

@@ -5,5 +5,14 @@ from anira.models.configuration import AniraConfig
 from anira.models.modeling import AniraForCausalLM, AniraOutput
 from anira.models.noise import uniform_noise
 from anira.models.policies import register_policy
+from anira.models.tokenizer import TaskTokenizer
 
-__all__ = ["AniraConfig", "AniraForCausalLM", "AniraOutput", "DepthCache", "register_policy", "uniform_noise"]
+__all__ = [
+    "AniraConfig",
+    "AniraForCausalLM",
+    "AniraOutput",
+    "DepthCache",
+    "TaskTokenizer",
+    "register_policy",
+    "uniform_noise",
+]

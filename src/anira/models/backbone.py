@@ -1,13 +1,18 @@
 """Prelude, recurrent core and coda: stock Llama layers, put together; and what an iteration's input is."""
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
+from torch.distributed.fsdp import FSDPModule
+from transformers import Cache
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding, rotate_half
 
+from anira.models.attention import NAME, Plan
 from anira.models.configuration import AniraConfig
 from anira.models.noise import position_noise
 
@@ -45,9 +50,10 @@ class Backbone(nn.Module):
         groups = 1 if config.shared_core else config.max_depth
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
         # The index of a prelude or coda layer is its place in the cache; core layers have a store of their own.
-        self.prelude = nn.ModuleList(_layer(config, i) for i in range(num_prelude))
-        self.core = nn.ModuleList(_layer(config, i % num_core) for i in range(groups * num_core))
-        self.coda = nn.ModuleList(_layer(config, num_prelude + i) for i in range(num_coda))
+        own = _layer_config(config)
+        self.prelude = nn.ModuleList(_layer(own, i) for i in range(num_prelude))
+        self.core = nn.ModuleList(_layer(own, i % num_core) for i in range(groups * num_core))
+        self.coda = nn.ModuleList(_layer(own, num_prelude + i) for i in range(num_coda))
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.rotary = LlamaRotaryEmbedding(cast(Any, config))
         concat = config.injection == "concat-linear"
@@ -87,12 +93,48 @@ def run_layers(
     x: Float[Tensor, "batch time dim"],
     mask: Tensor | None,
     rope: Rope,
-    past: object | None,
+    *,
+    past: Cache | None = None,
+    plan: Plan | None = None,
 ) -> Float[Tensor, "batch time dim"]:
-    """Run stock layers on whole rows; `past` is a cache, or anything else with a cache's `update`."""
+    """Run stock layers on rows; `past` is the cache of prelude and coda, `plan` the attention of the core."""
     for layer in layers:
-        x = layer(x, attention_mask=mask, past_key_values=past, position_embeddings=rope)
+        x = layer(x, attention_mask=mask, past_key_values=past, position_embeddings=rope, plan=plan)
     return x
+
+
+def project_key_values(
+    layer: nn.Module, x: Float[Tensor, "tokens dim"], rope: Rope
+) -> tuple[Float[Tensor, "tokens heads head"], Float[Tensor, "tokens heads head"]]:
+    """Return the keys and values that a layer would compute from its inputs, without running the rest of it."""
+    with _gathered(layer):
+        attention: Any = layer.self_attn
+        y = cast(nn.Module, layer.input_layernorm)(x)
+        keys, values = (
+            project(y).view(len(x), -1, attention.head_dim) for project in (attention.k_proj, attention.v_proj)
+        )
+    cos, sin = rope
+    return keys * cos.unsqueeze(1) + rotate_half(keys) * sin.unsqueeze(1), values
+
+
+@contextmanager
+def _gathered(layer: nn.Module) -> Iterator[None]:
+    """Hold the parameters of a layer that FSDP has spread over processes, for what is not a call of the layer."""
+    if not isinstance(layer, FSDPModule):
+        yield
+        return
+    layer.unshard()
+    try:
+        yield
+    finally:
+        layer.reshard()
+
+
+def _layer_config(config: AniraConfig) -> AniraConfig:
+    """Return the configuration as layers see it: their attention is ours, whatever is set on the model's later."""
+    own = copy.copy(config)
+    own._attn_implementation_internal = NAME
+    return own
 
 
 def _layer(config: Any, layer_idx: int) -> nn.Module:

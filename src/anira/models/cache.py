@@ -5,8 +5,11 @@ layer, and a table that says which slot stands for a token in each iteration. A 
 to its last slot.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -16,6 +19,20 @@ from transformers.cache_utils import Cache, DynamicLayer
 from anira.models.configuration import AniraConfig
 
 _SPARE_COLUMNS = 64
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _outlives_inference_mode(make: Callable[P, T]) -> Callable[P, T]:
+    """Make what is kept between calls of ordinary tensors: those of inference mode can never be written to outside."""
+
+    @wraps(make)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        with torch.inference_mode(False):
+            return make(*args, **kwargs)
+
+    return wrapped
 
 
 class SlotStore:
@@ -66,6 +83,7 @@ class SlotStore:
         """Whether every column of every row has a slot in every iteration, so that no mask is needed."""
         return self.full and not self.skips
 
+    @_outlives_inference_mode
     def extend(self, valid: Bool[Tensor, "batch time"], max_depth: int, *, full: bool) -> None:
         """Add columns for new tokens, and iterations if this call may run more of them than earlier ones."""
         first, last = self.num_columns, self.num_columns + valid.shape[1]
@@ -117,13 +135,19 @@ class SlotStore:
         """Write keys and values of one core layer into slots."""
         pool = self.pools[layer]
         if pool is None or slots.stop > len(pool):
-            spare = max(64, slots.stop // 8)
-            grown = keys.new_empty((slots.stop + spare, 2, *keys.shape[1:]))
-            if pool is not None:
-                grown[: slots.start] = pool[: slots.start]
-            self.pools[layer] = pool = grown
+            pool = self._grow(layer, slots, keys)
         pool[slots, 0] = keys
         pool[slots, 1] = values
+
+    @_outlives_inference_mode
+    def _grow(self, layer: int, slots: slice, like: Float[Tensor, "n heads head"]) -> Tensor:
+        """Make room for these slots, and some more."""
+        pool, spare = self.pools[layer], max(64, slots.stop // 8)
+        grown = torch.empty((slots.stop + spare, 2, *like.shape[1:]), dtype=like.dtype, device=like.device)
+        if pool is not None:
+            grown[: slots.start] = pool[: slots.start]
+        self.pools[layer] = grown
+        return grown
 
     def gather(self, layer: int, slots: Int[Tensor, "rows columns"]) -> tuple[Tensor, Tensor]:
         """Return keys and values of these slots, each (rows, heads, columns, head)."""
@@ -132,17 +156,32 @@ class SlotStore:
         both = pool.index_select(0, slots.reshape(-1)).view(*slots.shape, *pool.shape[1:])
         return both[:, :, 0].transpose(1, 2), both[:, :, 1].transpose(1, 2)
 
+    @_outlives_inference_mode
     def select(self, rows: Tensor) -> None:
         """Keep these rows, in this order; a row may be taken several times and then shares its slots."""
         if self._columns is not None:
             self._columns = self._columns.rows(rows)
             self._collect()
 
+    @_outlives_inference_mode
     def crop(self, num_columns: int) -> None:
         """Keep the first columns."""
         if self._columns is not None:
             self._columns, self.num_columns = self._columns.cut(num_columns), num_columns
             self._collect()
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """Take back what a call has added if it does not come to its end."""
+        names = ("used", "max_depth", "num_columns", "_columns", "full", "skips")
+        before = {name: getattr(self, name) for name in names}
+        try:
+            yield
+        except BaseException:
+            vars(self).update(before)
+            if self._columns is not None:
+                self._columns.clear(self.num_columns)
+            raise
 
     def nbytes(self) -> int:
         """Return the bytes of every tensor held."""
@@ -182,6 +221,12 @@ class _Columns:
     def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return all there is."""
         return self.table, self.valid, self.exit_depth
+
+    def clear(self, first: int) -> None:
+        """Make the columns from `first` on spare again."""
+        self.table[..., first:] = -1
+        self.valid[:, first:] = False
+        self.exit_depth[:, first:] = 0
 
     def cut(self, columns: int) -> "_Columns":
         """Return the first columns."""
@@ -224,6 +269,18 @@ class DepthCache(Cache):
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Return how many tokens a row holds."""
         return self.core.num_columns
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """Take back what a call has added to any layer if it does not come to its end, so that it can be repeated."""
+        before = [(layer, dict(vars(layer))) for layer in self.layers]
+        try:
+            with self.core.unchanged_on_error():
+                yield
+        except BaseException:
+            for layer, attributes in before:  # a stock layer replaces its tensors, it never writes into them
+                vars(layer).update(attributes)
+            raise
 
     def reset(self) -> None:
         """Forget everything."""

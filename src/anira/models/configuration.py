@@ -1,9 +1,14 @@
 """The one configuration of a model: backbone and policy, as Hugging Face stores it."""
 
-from typing import Any, Literal
+import math
+from collections.abc import Iterable
+from typing import Any, Final, Literal
 
+import transformers
 from huggingface_hub.dataclasses import strict
+from packaging.version import Version
 from transformers import PreTrainedConfig
+from transformers.utils import logging
 
 from anira.config import UserError, nearest
 from anira.models.policies import policy_class, resolve_policy
@@ -18,6 +23,8 @@ _HUGGING_FACE_KEYS = {
     "attn_implementation",
     "torch_dtype",
     "output_attentions",
+    "auto_map",
+    "quantization_config",
 }
 
 
@@ -84,10 +91,7 @@ class AniraConfig(PreTrainedConfig):
     eos_token_id: int | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
-        known = set(self.__dataclass_fields__)
-        for key in kwargs:
-            if key not in known | _HUGGING_FACE_KEYS:
-                raise UserError(f"unknown key {key!r} in AniraConfig: {nearest(key, known)}")
+        self._check_keys(kwargs)
         self.policy = resolve_policy("anira-e" if self.policy is None else self.policy)
         self._check_sizes()
         self._check_core()
@@ -103,10 +107,21 @@ class AniraConfig(PreTrainedConfig):
         groups = 1 if self.shared_core else self.max_depth
         return self.num_prelude_layers + groups * self.num_core_layers + self.num_coda_layers
 
+    def _check_keys(self, given: Iterable[str]) -> None:
+        """Refuse unknown keys, unless a newer transformers wrote them: it may have fields that this one has not."""
+        known = set(self.__dataclass_fields__)
+        for key in given:
+            if key in known | _HUGGING_FACE_KEYS:
+                continue
+            if Version(self.transformers_version or "0") <= Version(transformers.__version__):
+                raise UserError(f"unknown key {key!r} in AniraConfig: {nearest(key, known)}")
+            logging.get_logger(__name__).warning(
+                f"{key!r} was written by transformers {self.transformers_version}, and is not known here"
+            )
+
     def _check_sizes(self) -> None:
-        least = {"num_prelude_layers": 0, "num_coda_layers": 0, "num_core_layers": 1, "max_depth": 1, "vocab_size": 1}
-        for name, low in least.items():
-            if getattr(self, name) < low:
+        for name, low in _LEAST.items():
+            if not low <= getattr(self, name) < math.inf:  # neither is NaN
                 raise UserError(f"{name} must be at least {low}, not {getattr(self, name)}")
         heads, kv_heads = self.num_attention_heads, self.num_key_value_heads
         if self.hidden_size % heads:
@@ -136,6 +151,14 @@ class AniraConfig(PreTrainedConfig):
                 f"an unshared core takes the fixed policy only, not {self.policy['name']!r}: set shared_core=True, or "
                 "policy={'name': 'fixed'}"
             )
+
+
+_LEAST: Final = {
+    **dict.fromkeys(("vocab_size", "hidden_size", "intermediate_size", "num_attention_heads", "num_core_layers"), 1),
+    **dict.fromkeys(("max_depth", "max_position_embeddings"), 1),
+    **dict.fromkeys(("num_prelude_layers", "num_coda_layers"), 0),
+    **dict.fromkeys(("initial_state_std", "initializer_range", "rms_norm_eps", "attention_dropout"), 0),
+}
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

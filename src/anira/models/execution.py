@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
-from transformers.models.llama.modeling_llama import LlamaDecoderLayer, apply_rotary_pos_emb, rotate_half
 
-from anira.models.backbone import Backbone, Rope, run_layers
+from anira.models.attention import FlatAttention, KeptKeyValues
+from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
 from anira.models.cache import SlotStore
 from anira.models.masks import restrict
+from anira.models.packing import PackedAttention
 from anira.models.policies.base import ComputePolicy, Context, Route
 
 
@@ -30,27 +30,6 @@ class CoreOutput:
     iteration_states: tuple[Float[Tensor, "batch time dim"], ...] = ()
 
 
-class FrozenKeyValues:
-    """freeze = "kv": a token that does not run keeps, layer by layer, the keys and values it computed last."""
-
-    def __init__(self, num_layers: int) -> None:
-        self._kept: list[tuple[Tensor, Tensor] | None] = [None] * num_layers
-        self._run: Tensor | None = None
-
-    def running(self, run: Bool[Tensor, "batch time"]) -> "FrozenKeyValues":
-        """Set who runs the coming iteration."""
-        self._run = run[:, None, :, None]
-        return self
-
-    def update(self, keys: Tensor, values: Tensor, layer_idx: int) -> tuple[Tensor, Tensor]:
-        """Take fresh keys and values of those who run, keep the others'."""
-        kept = self._kept[layer_idx]
-        if kept is not None and self._run is not None:
-            keys, values = torch.where(self._run, keys, kept[0]), torch.where(self._run, values, kept[1])
-        self._kept[layer_idx] = (keys, values)
-        return keys, values
-
-
 def run_parallel(
     backbone: Backbone,
     policy: ComputePolicy,
@@ -59,9 +38,10 @@ def run_parallel(
     mask: Bool[Tensor, "batch 1 time time"] | None,
     rope: Rope,
     keep_states: bool = False,
+    packed: PackedAttention | None = None,
 ) -> CoreOutput:
     """Run all iterations on all tokens; the policy's weights freeze those that have halted."""
-    frozen = FrozenKeyValues(backbone.num_core_layers) if backbone.freeze == "kv" else None
+    kept: KeptKeyValues | None = None
     state = policy.begin(h0, ctx)
     h = backbone.initial_state(h0, ctx.positions)
     executed = torch.zeros_like(ctx.positions)
@@ -70,9 +50,16 @@ def run_parallel(
         route = policy.route(depth, h, state)
         executed = executed + route.run
         see = _visible(route, executed, backbone.freeze, policy)
-        square = mask if see is None else restrict(mask, see)
-        view = None if frozen is None else frozen.running(route.run)
-        candidate = run_layers(backbone.core_layers(depth), backbone.inject(h, h0), square, rope, view)
+        square, plan = mask, packed
+        if see is not None and packed is not None:
+            plan = packed.hiding(see)
+        elif see is not None:
+            square = restrict(mask, see)
+        if backbone.freeze == "kv":
+            # A gate's weight (timing "route") scales the update; only a straight-through one stands for `run` itself.
+            kept = KeptKeyValues(route.run, None if policy.timing == "route" else route.weight, kept, plan)
+        layers, x = backbone.core_layers(depth), backbone.inject(h, h0)
+        candidate = run_layers(layers, x, square, rope, plan=kept or plan)
         h = policy.update(depth, h, candidate, route, state)
         states.append(h)
     return CoreOutput(h, state, executed, tuple(states) if keep_states else ())
@@ -141,9 +128,10 @@ def run_active(
     store: SlotStore,
     *,
     single: bool,
+    keep_states: bool = False,
 ) -> CoreOutput:
-    """Run each iteration on those tokens only that the policy wants to run; `single`: one token a row at most."""
-    return _ActiveRun(backbone, policy, tokens, ctx, store, single).run()
+    """Run each iteration on those tokens only that the policy wants to run; `single`: one token per row at most."""
+    return _ActiveRun(backbone, policy, tokens, ctx, store, single, keep_states).run()
 
 
 class _ActiveRun:
@@ -157,6 +145,7 @@ class _ActiveRun:
         ctx: Context,
         store: SlotStore,
         single: bool,
+        keep_states: bool,
     ) -> None:
         self.backbone, self.policy, self.store, self.single = backbone, policy, store, single
         self.all = self.tokens = tokens
@@ -167,9 +156,10 @@ class _ActiveRun:
         self.h = backbone.initial_state(tokens.h0, ctx.positions)
         if policy.timing == "route":
             self.h = self.h.clone()  # written in place from the first iteration on, while h0 is still injected
+        self.kept = [self.h.clone()] if keep_states else None
         self.executed = torch.zeros_like(tokens.rows)
         self.index: Tensor | None = None  # the tokens in play; None while that is all of them
-        self.attention: _Attention | None = None  # made anew whenever the set of running tokens changes
+        self.attention: FlatAttention | None = None  # made anew whenever the set of running tokens changes
         # Exit states are read by later iterations; an unshared core has no exits (and other weights there).
         self.state_frozen = backbone.freeze == "state" and backbone.shared_core
         # Whether the store holds keys and values of a token's present state. Exits are final except for timing "route".
@@ -177,14 +167,27 @@ class _ActiveRun:
 
     def run(self) -> CoreOutput:
         """Iterate until nobody is left or the last iteration is done."""
-        finished = len(self.all.rows) > 0 and all(self._iterate(depth) for depth in range(1, self.max_depth + 1))
+        finished = len(self.all.rows) > 0 and all(self._keep(depth) for depth in range(1, self.max_depth + 1))
         if self.state_frozen and self.stored is None and not self.hides:
             if self.single:
                 self._store_exit_states()
             elif finished and self.max_depth < self.store.max_depth:
                 # A later call may go deeper than this one was allowed to, and then reads these exit states.
                 self._store_states(self.max_depth + 1, self.tokens, self._present(self.h))
-        return CoreOutput(self.h, self.state, self.executed)
+        return CoreOutput(self.h, self.state, self.executed, self._iteration_states())
+
+    def _keep(self, depth: int) -> bool:
+        """Run one iteration, and keep the states after it if they were asked for."""
+        goes_on = self._iterate(depth)
+        if self.kept is not None and goes_on:
+            self.kept.append(self.h.clone())
+        return goes_on
+
+    def _iteration_states(self) -> tuple[Tensor, ...]:
+        """Return the states after every iteration; where nobody ran any more, the last ones stand for the rest."""
+        if self.kept is None:
+            return ()
+        return (*self.kept, *(self.kept[-1:] * (self.max_depth + 1 - len(self.kept))))
 
     def _store_exit_states(self) -> None:
         """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
@@ -252,24 +255,19 @@ class _ActiveRun:
     def _store_states(self, depth: int | Tensor, tokens: Tokens, h: Tensor) -> None:
         """Write keys and values of present states, from iteration `depth` on (freeze = "state" has one core layer)."""
         (layer,) = self.backbone.core_layers(self.max_depth)
-        attention = layer.self_attn
-        x = layer.input_layernorm(self.backbone.inject(h, tokens.h0))
-        keys = attention.k_proj(x).view(len(x), -1, attention.head_dim)
-        values = attention.v_proj(x).view(len(x), -1, attention.head_dim)
-        cos, sin = tokens.rope
-        keys = keys * cos.unsqueeze(1) + rotate_half(keys) * sin.unsqueeze(1)
+        keys, values = project_key_values(layer, self.backbone.inject(h, tokens.h0), tokens.rope)
         slots = self._allocate(depth, tokens, onwards=True)
         self.store.put(0, slots, keys, values)
 
     def _core(self, depth: int, tokens: Tokens, h: Tensor, *, onwards: bool) -> Tensor:
         """Return the core's output for these tokens; their keys and values go to the store on the way."""
         slots = self._allocate(depth, tokens, onwards=onwards)
-        self.attention = self.attention or _Attention(self.store, tokens, self.single)
+        if self.attention is None:
+            self.attention = FlatAttention(self.store, tokens.rows, tokens.columns, single=self.single)
         self.attention.begin(depth, slots)
-        x = self.backbone.inject(h, tokens.h0)
-        for layer in self.backbone.core_layers(depth):
-            x = self.attention.layer(layer, x, tokens.rope)
-        return x
+        x = self.backbone.inject(h, tokens.h0)[None]
+        cos, sin = tokens.rope
+        return run_layers(self.backbone.core_layers(depth), x, None, (cos[None], sin[None]), plan=self.attention)[0]
 
     def _allocate(self, depth: int | Tensor, tokens: Tokens, *, onwards: bool) -> slice:
         columns = None if self.single else tokens.columns
@@ -290,76 +288,3 @@ def _take_route(route: Route, index: Tensor) -> Route:
         return None if values is None else values[index]
 
     return Route(route.run[index], pick(route.weight), pick(route.see))
-
-
-class _Attention:
-    """Attention of a flat list of tokens over the store: each sees its own row, up to its own column.
-
-    The linear maps run on the flat list, so that nothing is spent on padding; only the attention itself is laid out
-    in rows.
-    """
-
-    def __init__(self, store: SlotStore, tokens: Tokens, single: bool) -> None:
-        self.store = store
-        batch, columns = store.batch, store.num_columns
-        self.columns = tokens.columns
-        self.row_ids, self.most = tokens.rows, 1
-        if not single:
-            self.row_ids, row, count = torch.unique_consecutive(tokens.rows, return_inverse=True, return_counts=True)
-            first = count.cumsum(0) - count
-            self.place = (row, torch.arange(len(row), device=row.device) - first[row])
-            self.most = int(count.max())
-        self.single = single
-        self.all_rows = len(self.row_ids) == batch
-        self.whole = store.dense and len(tokens.rows) == batch * columns
-        self.depth, self.slots = 0, slice(0, 0)
-
-    def begin(self, depth: int, slots: slice) -> None:
-        """Note the iteration, where its keys and values go, and who sees whom in it."""
-        self.depth, self.slots = depth, slots
-        if self.whole:
-            return
-        table = self.store.table[depth - 1]
-        seen = table if self.all_rows else table.index_select(0, self.row_ids)
-        self.seen = seen if self.store.dense else seen.clamp(min=0)
-        self.mask = self._mask(seen)
-
-    def layer(self, layer: LlamaDecoderLayer, x: Float[Tensor, "tokens dim"], rope: Rope) -> Tensor:
-        """Run a stock layer on the flat list (the same steps as its own forward, with attention over the store)."""
-        attention = layer.self_attn
-        shape = (len(x), -1, attention.head_dim)
-        y = layer.input_layernorm(x)
-        q, k, v = (project(y).view(shape) for project in (attention.q_proj, attention.k_proj, attention.v_proj))
-        q, k = apply_rotary_pos_emb(q, k, *rope)
-        self.store.put(attention.layer_idx, self.slots, k, v)
-        x = x + attention.o_proj(self._attend(attention, q, k, v).reshape(len(x), -1))
-        out: Tensor = x + layer.mlp(layer.post_attention_layernorm(x))
-        return out
-
-    def _attend(self, attention: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        grouped = attention.num_key_value_groups > 1
-        if self.whole:  # every token of every row, and no past: plain causal attention on what was just computed
-            q, k, v = (t.view(len(self.row_ids), -1, *t.shape[1:]).transpose(1, 2) for t in (q, k, v))
-            out = scaled_dot_product_attention(q, k, v, is_causal=True, scale=attention.scaling, enable_gqa=grouped)
-            return out.transpose(1, 2)
-        keys, values = self.store.gather(attention.layer_idx, self.seen)
-        queries = self._lay_out(q)
-        out = scaled_dot_product_attention(
-            queries, keys, values, attn_mask=self.mask, scale=attention.scaling, enable_gqa=grouped
-        )
-        return out[:, :, 0] if self.single else out.transpose(1, 2)[self.place]
-
-    def _lay_out(self, q: Float[Tensor, "tokens heads head"]) -> Float[Tensor, "rows heads most head"]:
-        if self.single:
-            return q.unsqueeze(2)
-        laid = q.new_zeros((len(self.row_ids), self.most, *q.shape[1:]))
-        laid[self.place] = q
-        return laid.transpose(1, 2)
-
-    def _mask(self, seen: Int[Tensor, "rows columns"]) -> Bool[Tensor, "rows 1 most columns"] | None:
-        if self.single:  # the query is the last column: it sees all that is there
-            return None if self.store.dense else (seen >= 0)[:, None, None, :]
-        columns = torch.arange(seen.shape[1], device=seen.device)
-        own = torch.full((len(seen), self.most), seen.shape[1], device=seen.device)  # spare queries see everything
-        own[self.place] = self.columns
-        return (seen >= 0)[:, None, None, :] & (columns <= own[:, None, :, None])

@@ -1,24 +1,26 @@
 """The Hugging Face model: embedding, prelude, core under a policy, coda, head, loss."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, Cache, DynamicCache, GenerationMixin, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, Cache, GenerationMixin, PreTrainedModel
 from transformers import initialization as init
-from transformers.utils.generic import ModelOutput
+from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from anira.config import UserError
-from anira.models.backbone import Backbone, Rope, run_layers
+from anira.models import arguments, card
+from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
 from anira.models.cache import DepthCache, cache_signature
 from anira.models.configuration import AniraConfig
 from anira.models.execution import FlatList, Tokens, run_active, run_parallel
-from anira.models.exits import check_rule
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
-from anira.models.noise import uniform_noise
+from anira.models.noise import drawn_noise
+from anira.models.packing import PackedAttention, Packing, PartAttention
 from anira.models.policies import Allocation, ComputePolicy, Context, Forced, Readout, policy_class
 from anira.models.policies.decider import Decider
 
@@ -29,28 +31,39 @@ class AniraOutput(ModelOutput):
 
     loss: Tensor | None = None
     """The sum of `losses`."""
-    losses: dict[str, Tensor] | None = None
     logits: Float[Tensor, "batch kept vocab"] | None = None
     past_key_values: DepthCache | None = None
+    hidden_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
+    """On request: the prelude's output, the state after each iteration, and what the head reads (coda and norm)."""
     exit_depth: Int[Tensor, "batch time"] | None = None
-    """The iteration whose state went to the coda; 0 at padding when a cache is used."""
+    """The iteration whose state went to the coda; 0 at padding."""
     executed: Int[Tensor, "batch time"] | None = None
     """Iterations that were run; differs from exit_depth where an earlier state is read out (virtual exits)."""
     exit_log_probs: Float[Tensor, "batch time depth"] | None = None
     expected_depth: Float[Tensor, "batch time"] | None = None
-    iteration_states: tuple[Tensor, ...] | None = None
+    iteration_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
     """On request: the state before the first iteration and after each."""
+    losses: dict[str, Tensor] | None = None
 
 
 @dataclass(frozen=True)
 class _Call:
     """One forward call, with every default filled in."""
 
-    input_ids: Int[Tensor, "batch time"]
+    x: Float[Tensor, "batch time dim"]
     policy: ComputePolicy
     context: Context
+    padded: bool
+    """Whether some token may be padding."""
     mask: Bool[Tensor, "batch 1 time keys"] | None
+    packing: Packing | None
     cache: DepthCache | None
+    keep_states: bool
+
+    @property
+    def plan(self) -> PackedAttention | None:
+        """How layers attend, if not plainly."""
+        return None if self.packing is None else PackedAttention(self.packing)
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     config_class = AniraConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
+    accepts_loss_kwargs = True  # Trainer then passes num_items_in_batch
     _supports_sdpa = True
     _no_split_modules = ["LlamaDecoderLayer"]  # noqa: RUF012 (as Hugging Face declares it)
     _skip_keys_device_placement = ["past_key_values"]  # noqa: RUF012
@@ -85,12 +99,10 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
 
     def __init__(self, config: AniraConfig) -> None:
         super().__init__(config)
-        if config._attn_implementation != "sdpa":
-            raise UserError(f"anira runs on attn_implementation='sdpa' only, not {config._attn_implementation!r}")
+        arguments.check_attention(config._attn_implementation)
         self.model = Backbone(config)
         self.policy: ComputePolicy = policy_class(config.policy["name"])(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
-        self._noise_calls = 0
         self._cache_signature = cache_signature(config)
         self.post_init()
 
@@ -101,16 +113,21 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             if isinstance(decider, Decider) and decider.out is module:
                 init.constant_(decider.out.bias, decider.bias)
 
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(  # noqa: PLR0913, PLR0917 (the interface of a Hugging Face model)
         self,
-        input_ids: Int[Tensor, "batch time"],
+        input_ids: Int[Tensor, "batch time"] | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Int[Tensor, "rows time"] | None = None,
         past_key_values: Cache | None = None,
+        inputs_embeds: Float[Tensor, "batch time dim"] | None = None,
         labels: Int[Tensor, "batch time"] | None = None,
+        lengths: Int[Tensor, " instances"] | None = None,
+        max_length: int | None = None,
         valid_mask: Tensor | None = None,
         num_answer_tokens: Tensor | float | None = None,
         num_valid_tokens: Tensor | float | None = None,
+        num_items_in_batch: Tensor | float | None = None,
         gamma_scale: Tensor | float = 1.0,
         noise: Float[Tensor, "batch time channels"] | None = None,
         select: str | None = None,
@@ -119,9 +136,10 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         exit_depth: Int[Tensor, "batch time"] | int | None = None,
         output_exit_probs: bool | None = None,
         output_iteration_states: bool = False,
+        output_hidden_states: bool | None = None,
+        output_attentions: bool | None = None,
         use_cache: bool | None = None,
-        logits_to_keep: int = 0,
-        return_dict: bool | None = None,
+        logits_to_keep: int | Int[Tensor, " kept"] = 0,
     ) -> AniraOutput:
         """Run the model on rows of tokens.
 
@@ -134,146 +152,154 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
                 the right need none: pass `valid_mask` instead and attention keeps its fast path.
             position_ids: by default counted over the tokens that are not padding.
             past_key_values: a DepthCache from an earlier call.
+            inputs_embeds: in place of `input_ids`, what the embedding would give.
             labels: unshifted, -100 where there is nothing to learn.
-            valid_mask: tokens whose compute counts in the loss; by default `attention_mask`, or all.
+            lengths: the batch is one row of instances laid end to end, of these lengths; each is computed as if alone.
+            max_length: the largest of `lengths`, for a compiled graph, which cannot look.
+            valid_mask: tokens whose compute counts; by default `attention_mask`, or all.
             num_answer_tokens, num_valid_tokens: sizes of the global batch; by default of this one.
+            num_items_in_batch: answer tokens of the global batch, as Hugging Face's Trainer passes them.
             gamma_scale: multiplies the policy's compute weight (for a warm-up).
             noise: uniform numbers; with them the policy samples, without it decides deterministically. In training
-                mode without noise the model draws its own, from a counter of its calls.
+                mode without noise the model draws its own, from torch's generator.
             select, threshold: how to decide: mode, median, mean, or quantile with its threshold.
             max_depth: iterations on offer, if not the model's own.
             exit_depth: depths forced from outside; the policy is not asked.
             output_exit_probs: return `exit_log_probs` and `expected_depth`; by default only without a cache.
-            output_iteration_states: also return the state before the first iteration and after each (no cache).
+            output_iteration_states: also return the state before the first iteration and after each.
+            output_hidden_states: also return the prelude's output, the state after each iteration, and what the head
+                reads; by default as the configuration says.
+            output_attentions: refused; attention weights are never there.
             use_cache: by default only if `past_key_values` is given.
-            logits_to_keep: return the logits of the last positions only; 0 is all.
-            return_dict: anything but False; there for Hugging Face's sake.
+            logits_to_keep: return the logits of the last positions only, 0 is all; or of the positions in a tensor,
+                which with labels must be all that predict one: the last layer of the coda then runs on them alone.
         """
-        cached = past_key_values is not None if use_cache is None else use_cache
-        self._check_call(labels, cached, output_iteration_states, logits_to_keep, return_dict)
-        self._check_depth(select, threshold, max_depth, exit_depth, noise)
-        if noise is None and exit_depth is None and self.training and self.policy.noise_width and not cached:
-            noise = self._own_noise(input_ids)
-        cache = self._own_cache(past_key_values) if cached else None
+        policy = _in_use(self.policy)
+        cached = past_key_values is not None or bool(use_cache)
+        arguments.check_call(policy, labels, cached, logits_to_keep, output_attentions)
+        arguments.check_depth(self.config, policy, select, threshold, max_depth, exit_depth, noise)
+        x = self._embed(input_ids, inputs_embeds)
+        cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
+        masks = arguments.Masks(attention_mask, valid_mask, position_ids, lengths, max_length)
+        depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth)
+        hidden = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
-        settings = {"noise": noise, "select": select, "threshold": threshold, "probs": probs}
-        call = self._prepare(input_ids, attention_mask, position_ids, cache, exit_depth, max_depth, settings)
+        wanted = arguments.Wanted(probs, bool(hidden), output_iteration_states, logits_to_keep)
+        counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
+        targets = None if labels is None else Targets(labels, *counts, gamma_scale)
+        with nullcontext() if cache is None else cache.unchanged_on_error():
+            call = self._prepare(x, policy, masks, depths, cache, wanted)
+            return self._run(call, targets, wanted)
 
-        x = self.model.embed_tokens(input_ids)
-        rope = self.model.rope(x, call.context.positions)
-        h0 = run_layers(self.model.prelude, x, call.mask, rope, cache)
-        core = self._run_core(call, h0, rope, output_iteration_states)
-        logits = self._coda(core.readout.states, call.mask, rope, cache, logits_to_keep)
+    def _embed(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Float[Tensor, "batch time dim"]:
+        if (input_ids is None) == (inputs_embeds is None):
+            raise UserError("give input_ids or inputs_embeds, and not both")
+        given = input_ids if inputs_embeds is None else inputs_embeds
+        assert given is not None
+        if given.numel() == 0:
+            raise UserError(f"there is no token in a batch of shape {tuple(given.shape[:2])}")
+        if inputs_embeds is not None:
+            return inputs_embeds
+        if given.device.type == "cpu" and not torch.compiler.is_compiling():
+            arguments.check_ids(given, self.config.vocab_size)
+        x: Tensor = self.model.embed_tokens(given)
+        return x
+
+    def _prepare(
+        self,
+        x: Float[Tensor, "batch time dim"],
+        policy: ComputePolicy,
+        masks: arguments.Masks,
+        depths: arguments.Depths,
+        cache: DepthCache | None,
+        wanted: arguments.Wanted,
+    ) -> _Call:
+        """Fill in validity, positions, the mask, noise and depths, and give the cache its new columns."""
+        depth = self.config.max_depth if depths.max_depth is None else depths.max_depth
+        batch, time = x.shape[:2]
+        past = 0 if cache is None else cache.get_seq_length()
+        valid, padded = masks.attended(batch, past, time, x.device)
+        key_valid = valid
+        if cache is not None:
+            arguments.check_deeper(depth, past, cache, self.config)
+            cache.core.extend(valid, depth, full=not padded)
+            key_valid, padded = cache.core.valid, not cache.core.full
+        packing = masks.packing(x, cached=cache is not None)
+        positions = masks.position_ids
+        if positions is None and packing is not None:
+            positions = packing.columns[None]
+        elif positions is None and not padded:
+            positions = torch.arange(past, past + time, device=x.device)[None]
+        elif positions is None:
+            positions = (key_valid.long().cumsum(1) - 1).clamp(min=0)[:, past:]
+        plain = not padded and (time == 1 or past == 0)
+        mask = None if plain else causal_mask(key_valid, time)
+        if cache is None and masks.valid_mask is not None:
+            valid, padded = valid & masks.valid_mask.bool(), True
+        noise = depths.noise
+        if depths.exit_depth is not None:
+            policy = Forced(torch.as_tensor(depths.exit_depth, device=x.device).expand(batch, time))
+        elif noise is None and self.training and policy.noise_width and cache is None:
+            noise = drawn_noise(batch, time, policy.noise_width, x.device)
+        context = Context(
+            valid=valid,
+            positions=positions.expand(batch, time),
+            max_depth=depth,
+            noise=noise,
+            select=depths.select,
+            threshold=depths.threshold,
+            probs=wanted.probs,
+        )
+        return _Call(x, policy, context, padded, mask, packing, cache, wanted.states)
+
+    def _run(self, call: _Call, targets: Targets | None, wanted: arguments.Wanted) -> AniraOutput:
+        """Run prelude, core, coda and head, and gather what was asked for."""
+        cache = call.cache
+        rope = self.model.rope(call.x, call.context.positions)
+        h0 = run_layers(self.model.prelude, call.x, call.mask, rope, past=cache, plan=call.plan)
+        core = self._run_parallel(call, h0, rope) if cache is None else self._run_active(call, h0, rope)
+        kept = wanted.logits_to_keep
+        if call.packing is not None and isinstance(kept, Tensor) and not wanted.hidden_states:
+            z = self._coda_of(kept, core.readout.states, rope, call.packing)
+            logits = self._head(z, 0)
+        else:
+            z = self._coda(core.readout.states, call, rope)
+            logits = self._head(z, kept)
         losses = None
-        if labels is not None:
-            valid = call.context.valid if valid_mask is None else valid_mask.bool()
-            targets = Targets(labels, valid, num_answer_tokens, num_valid_tokens, gamma_scale)
-            losses = named_losses(call.policy, core.state, logits, core.readout.weights, targets)
+        if targets is not None:
+            if call.packing is not None:
+                targets = targets.without(call.packing.columns[None] == 0)  # nobody predicts an instance's first token
+            losses = named_losses(
+                call.policy, core.state, logits, core.readout.weights, targets, call.context.valid, kept
+            )
         return AniraOutput(
             loss=None if losses is None else torch.stack(list(losses.values())).sum(),
-            losses=losses,
             logits=logits[-1],
             past_key_values=cache,
+            hidden_states=(h0, *core.iteration_states[1:], self.model.norm(z[-1])) if wanted.hidden_states else None,
             exit_depth=core.allocation.exit_depth,
             executed=core.executed,
             exit_log_probs=core.allocation.exit_log_probs,
             expected_depth=core.allocation.expected_depth,
-            iteration_states=core.iteration_states or None,
+            iteration_states=core.iteration_states if wanted.iteration_states else None,
+            losses=losses,
         )
 
-    def _check_call(
-        self, labels: Tensor | None, cached: bool, keep_states: bool, keep: int, return_dict: bool | None
-    ) -> None:
-        if cached and (labels is not None or keep_states):
-            raise UserError("labels and output_iteration_states need the parallel graph: leave out the cache")
-        if cached and self.policy.causal == "probe":
-            name = self.policy.name
-            raise UserError(f"policy {name!r} looks at logits, which runs without a cache only: use_cache=False")
-        if labels is not None and keep:
-            raise UserError("labels need all logits: leave out logits_to_keep")
-        if return_dict is False:
-            raise UserError("return_dict=False is not supported: read the fields of the output")
-
-    def _check_depth(
-        self,
-        select: str | None,
-        threshold: float | None,
-        max_depth: int | None,
-        exit_depth: Tensor | int | None,
-        noise: Tensor | None,
-    ) -> None:
-        policy, trained = self.policy, self.config.max_depth
-        if select is not None or threshold is not None:
-            if not policy.selects or exit_depth is not None:
-                raise UserError(f"select and threshold mean nothing to policy {policy.name!r} or to forced depths")
-            check_rule(select, threshold, default="mode")
-        if noise is not None and noise.shape[-1] != policy.noise_width:
-            raise UserError(f"noise must have {policy.noise_width} channels for {policy.name!r}, not {noise.shape[-1]}")
-        if max_depth is not None and max_depth < 1:
-            raise UserError(f"max_depth must be at least 1, not {max_depth}")
-        if max_depth is not None and max_depth > trained and not (self.config.shared_core and policy.beyond_max_depth):
-            why = f"policy {policy.name!r}" if self.config.shared_core else "an unshared core"
-            raise UserError(f"max_depth {max_depth} is beyond the model's {trained}, which {why} cannot do")
-        if exit_depth is not None:
-            self._check_forced(torch.as_tensor(exit_depth), trained if max_depth is None else max_depth)
-
-    def _check_forced(self, exit_depth: Tensor, max_depth: int) -> None:
-        if not self.config.shared_core:
-            raise UserError("exit_depth needs a shared core: a frozen token has no state in layers of their own")
-        if int(exit_depth.min()) < 1 or int(exit_depth.max()) > max_depth:
-            raise UserError(f"exit_depth must lie between 1 and max_depth {max_depth}")
-
-    def _prepare(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None,
-        position_ids: Tensor | None,
-        cache: DepthCache | None,
-        exit_depth: Tensor | int | None,
-        max_depth: int | None,
-        settings: dict[str, Any],
-    ) -> _Call:
-        """Fill in validity, positions and the mask, and give the cache its new columns."""
-        depth = self.config.max_depth if max_depth is None else max_depth
-        time = input_ids.shape[1]
-        past = 0 if cache is None else cache.get_seq_length()
-        if attention_mask is not None and attention_mask.shape[1] != past + time:
-            raise UserError(f"attention_mask must cover all {past + time} columns, not {attention_mask.shape[1]}")
-        valid = torch.ones_like(input_ids, dtype=torch.bool)
-        if attention_mask is not None:
-            valid = attention_mask[:, past:].bool()
-        key_valid, padded = valid, attention_mask is not None and not bool(valid.all())  # no mask, nothing to look at
-        if cache is not None:
-            if past and depth > cache.core.max_depth and self.config.freeze == "state":
-                raise UserError(
-                    f"max_depth {depth} is beyond the {cache.core.max_depth} of earlier calls, whose tokens left no "
-                    "state to read there: start a new cache"
-                )
-            cache.core.extend(valid, depth, full=not padded)
-            key_valid, padded = cache.core.valid, not cache.core.full
-        if position_ids is None and not padded:
-            position_ids = torch.arange(past, past + time, device=input_ids.device)[None]
-        elif position_ids is None:
-            position_ids = (key_valid.long().cumsum(1) - 1).clamp(min=0)[:, past:]
-        plain = not padded and (time == 1 or past == 0)
-        policy = self.policy
-        if exit_depth is not None:
-            policy = Forced(torch.as_tensor(exit_depth, device=input_ids.device).expand_as(input_ids))
-        context = Context(valid=valid, positions=position_ids.expand_as(input_ids), max_depth=depth, **settings)
-        return _Call(input_ids, policy, context, None if plain else causal_mask(key_valid, time), cache)
-
-    def _run_core(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
-        if call.cache is None:
-            return self._run_parallel(call, h0, rope, keep_states)
-        return self._run_active(call, h0, rope)
-
-    def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope, keep_states: bool) -> _Core:
+    def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
         policy, context = call.policy, call.context
         if policy.causal == "probe":
-            context = replace(context, probe=lambda h: self._coda(h[None], call.mask, rope, None, 0)[0])
-        core = run_parallel(self.model, policy, h0, context, call.mask, rope, keep_states)
+            context = replace(context, probe=lambda h: self._head(self._coda(h[None], call, rope), 0)[0])
+        core = run_parallel(self.model, policy, h0, context, call.mask, rope, call.keep_states, call.plan)
         readout, allocation = policy.readout(core.h, core.state), policy.allocation(core.state)
-        return _Core(readout, core.state, allocation, core.executed, core.iteration_states)
+        executed = core.executed
+        if call.padded:
+            allocation, executed = allocation.only(context.valid), executed * context.valid
+            if call.mask is not None:
+                # generate asks for the logits of padding after a prompt that is padded on the right: those of its
+                # prelude, as in the active-only execution.
+                states = torch.where(context.valid[..., None], readout.states, h0)
+                readout = replace(readout, states=states)
+        return _Core(readout, core.state, allocation, executed, core.iteration_states)
 
     def _run_active(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
         assert call.cache is not None
@@ -282,18 +308,15 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         flat = FlatList(ctx.valid, whole=store.full)
         rows, columns = flat.places(store.num_columns - time)
         tokens = Tokens(rows, columns, (flat.pack(rope[0]), flat.pack(rope[1])), flat.pack(h0))
-        context = Context(
+        context = replace(
+            ctx,
             valid=flat.pack(ctx.valid),
             positions=flat.pack(ctx.positions),
-            max_depth=ctx.max_depth,
             noise=None if ctx.noise is None else flat.pack(ctx.noise),
-            select=ctx.select,
-            threshold=ctx.threshold,
-            probs=ctx.probs,
         )
         if isinstance(policy, Forced):
             policy = Forced(flat.pack(policy.exit_depth))
-        core = run_active(self.model, policy, tokens, context, store, single=time == 1)
+        core = run_active(self.model, policy, tokens, context, store, single=time == 1, keep_states=call.keep_states)
         allocation = policy.allocation(core.state)
         depth = flat.spread(allocation.exit_depth)
         store.exit_depth[:, -time:] = depth
@@ -308,44 +331,68 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
                 None if expected is None else flat.spread(expected),
             ),
             flat.spread(core.executed),
-            (),
+            tuple(flat.spread(state, into=h0) for state in core.iteration_states),
         )
 
     def _coda(
-        self, states: Float[Tensor, "states batch time dim"], mask: Tensor | None, rope: Rope, cache: Any, keep: int
-    ) -> Float[Tensor, "states batch kept vocab"]:
-        """Read out several states as so many batches."""
-        num = len(states)
+        self, states: Float[Tensor, "states batch time dim"], call: _Call, rope: Rope
+    ) -> Float[Tensor, "states batch time dim"]:
+        """Read out several states as so many batches; packed ones one after the other."""
+        num, mask = len(states), call.mask
+        if call.packing is not None:
+            return torch.stack([run_layers(self.model.coda, one, None, rope, plan=call.plan) for one in states])
         if num > 1:
             rope = (rope[0].repeat(num, 1, 1), rope[1].repeat(num, 1, 1))
             mask = None if mask is None else mask.repeat(num, 1, 1, 1)
-        x = run_layers(self.model.coda, states.flatten(0, 1), mask, rope, cache)
-        logits: Tensor = self.lm_head(self.model.norm(x[:, -keep:] if keep else x))
-        return logits.view(num, -1, *logits.shape[1:])
+        return run_layers(self.model.coda, states.flatten(0, 1), mask, rope, past=call.cache).view(states.shape)
 
-    def gradient_checkpointing_enable(self, *args: Any, **kwargs: Any) -> None:
-        """Recompute layers in the backward pass; not with freeze = "kv", whose kept keys a recomputation would lose."""
-        if self.config.freeze == "kv" and self.policy.timing != "none":
-            raise UserError("gradient checkpointing does not go with freeze='kv' and a policy that halts tokens")
-        super().gradient_checkpointing_enable(*args, **kwargs)
+    def _coda_of(
+        self, kept: Int[Tensor, " kept"], states: Float[Tensor, "states 1 time dim"], rope: Rope, packing: Packing
+    ) -> Float[Tensor, "states 1 kept dim"]:
+        """Read out some positions of a packed row: the last layer runs on them alone, over the keys of all tokens."""
+        part = (rope[0][:, kept], rope[1][:, kept])
+        *layers, last = self.model.coda if len(self.model.coda) else (None,)
+        out = []
+        for x in states:
+            for layer in layers:
+                x = run_layers([layer], x, None, rope, plan=PackedAttention(packing))  # noqa: PLW2901
+            if last is not None:
+                keys, values = project_key_values(last, x[0], (rope[0][0], rope[1][0]))
+                x = run_layers([last], x[:, kept], None, part, plan=PartAttention(packing, kept, keys, values))  # noqa: PLW2901
+            else:
+                x = x[:, kept]  # noqa: PLW2901
+            out.append(x)
+        return torch.stack(out)
 
-    def _own_noise(self, input_ids: Tensor) -> Tensor:
-        """Return noise for callers who know nothing of it, such as Hugging Face's Trainer."""
-        self._noise_calls += 1
-        rows, positions = (torch.arange(size, device=input_ids.device) for size in input_ids.shape)
-        return uniform_noise(
-            seed=0, step=self._noise_calls, rows=rows, positions=positions, width=self.policy.noise_width
+    def _head(
+        self, z: Float[Tensor, "states batch time dim"], keep: int | Tensor
+    ) -> Float[Tensor, "states batch kept vocab"]:
+        if isinstance(keep, Tensor) or keep:
+            z = z[:, :, keep if isinstance(keep, Tensor) else slice(-keep, None)]
+        logits: Tensor = self.lm_head(self.model.norm(z))
+        return logits
+
+    def set_attn_implementation(self, attn_implementation: str | dict[str, str], *args: Any, **kwargs: Any) -> None:
+        """Accept what the model runs on, and refuse everything else by name."""
+        arguments.check_attention(attn_implementation)
+
+    def gradient_checkpointing_enable(  # type: ignore[override]
+        self, gradient_checkpointing_kwargs: Any = None, **kwargs: Any
+    ) -> None:
+        """Recompute layers in the backward pass; under freeze = "kv" without re-entering autograd."""
+        reentrant = (gradient_checkpointing_kwargs or {}).get("use_reentrant", False)
+        if self.config.freeze == "kv" and reentrant:
+            raise UserError(
+                "gradient checkpointing with freeze='kv' needs use_reentrant=False: kept keys carry gradient"
+            )
+        super().gradient_checkpointing_enable(
+            {**(gradient_checkpointing_kwargs or {}), "use_reentrant": reentrant}, **kwargs
         )
 
-    def _own_cache(self, cache: Cache | None) -> DepthCache:
-        """Return the caller's cache, or a new one in place of none or of an empty stock cache."""
-        if isinstance(cache, DepthCache):
-            if cache.signature != self._cache_signature:
-                raise UserError(f"the cache belongs to another model: it has {cache.signature}")
-            return cache
-        if cache is not None and (not isinstance(cache, DynamicCache) or cache.get_seq_length() > 0):
-            raise UserError(f"past_key_values must be a DepthCache of this model, not {type(cache).__name__}")
-        return DepthCache(self.config)
+    def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
+        """Save as Hugging Face does, with a model card that says how to load it."""
+        super().save_pretrained(save_directory, *args, **kwargs)
+        card.write_card(save_directory, self.config)
 
     def _prepare_cache_for_generation(  # type: ignore[override]
         self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
@@ -356,6 +403,27 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         if model_kwargs.get("past_key_values") is None and generation_config.use_cache is not False:
             model_kwargs["past_key_values"] = DepthCache(self.config)
         super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
+
+    def init_continuous_batching(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse Hugging Face's continuous batching, whose paged cache has one depth for all tokens."""
+        raise UserError("continuous batching of transformers is not supported: call generate on a padded batch")
+
+    generate_batch = continuous_batching_context_manager = init_continuous_batching
+
+
+def _in_use(policy: nn.Module) -> ComputePolicy:
+    """Return the policy, or the copy of it that PEFT trains in its place (`modules_to_save`).
+
+    PEFT's wrapper hands on every attribute but those that it has itself, and it has an `update`.
+    """
+    while not isinstance(policy, ComputePolicy):
+        wrapper: Any = policy
+        trained = wrapper.original_module
+        for adapter in wrapper.active_adapters if not wrapper.disable_adapters else ():
+            if adapter in wrapper.modules_to_save:  # a ModuleDict has no `get`
+                trained = wrapper.modules_to_save[adapter]
+        policy = trained
+    return policy
 
 
 AutoConfig.register("anira", AniraConfig, exist_ok=True)

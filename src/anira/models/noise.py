@@ -14,7 +14,7 @@ _MIX_2 = -7723592293110705685
 
 
 def uniform_noise(
-    *, seed: int, step: int, rows: Int[Tensor, " batch"], positions: Int[Tensor, " time"], width: int
+    *, seed: int | Int[Tensor, ""], step: int, rows: Int[Tensor, " batch"], positions: Int[Tensor, " time"], width: int
 ) -> Float[Tensor, "batch time width"]:
     """Return uniform float32 numbers in the open interval (0, 1).
 
@@ -23,12 +23,24 @@ def uniform_noise(
     >>> bool((both[1] == uniform_noise(rows=torch.tensor([9]), **args)[0]).all())
     True
     """
-    key = _mix(_mix(torch.tensor(seed, device=rows.device)) + step)
+    key = _mix(_mix(torch.as_tensor(seed, device=rows.device)) + step)
     per_row = _mix(key + rows.long())[:, None]
     per_token = _mix(per_row + positions.long())[..., None]
     bits = _mix(per_token + torch.arange(width, device=rows.device))
     # 23 bits and a half: exactly representable, never 0 and never 1, so that both logarithms of a Gumbel are finite.
     return ((bits & 0x7FFFFF).float() + 0.5) / 0x800000
+
+
+def drawn_noise(batch: int, time: int, width: int, device: torch.device) -> Float[Tensor, "batch time width"]:
+    """Return noise keyed by one draw from torch's generator, for callers who bring none.
+
+    So `manual_seed` and the generator states that Hugging Face's Trainer saves decide it. Processes of one run, which
+    Trainer seeds alike, differ by their rank.
+    """
+    seed = torch.randint(2**62, (), device=device)
+    rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
+    rows, positions = (torch.arange(size, device=device) for size in (batch, time))
+    return uniform_noise(seed=seed, step=rank, rows=rows, positions=positions, width=width)
 
 
 def position_noise(positions: Int[Tensor, "*tokens"], width: int, dtype: torch.dtype) -> Float[Tensor, "*tokens width"]:

@@ -1,6 +1,5 @@
 """A report: from runs to one HTML page that needs nothing else, and the tables behind it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from anira.config import printable
+from anira.config import json_text, printable
 from anira.report.about import KnobWords, commands, in_a_line, origin, settings_rows, shrunk
 from anira.report.runs import Run
 from anira.report.task import TaskPart, task_part
@@ -47,7 +46,7 @@ def build(
         "shrunk": shrunk(runs, reference),
         "lines": [in_a_line(own, words.get(task, KnobWords()), reference) for task, own in tasks.items()],
         "commands": commands(runs),
-        "origins": [(run, origin(run), json.dumps(run.config, indent=2)) for run in runs],
+        "origins": [(run, origin(run), json_text(run.config, indent=2)) for run in runs],
     }
     html = environment().get_template("report.html").render(page=page)
     return Report(html=html.strip() + "\n", tables=_joined(parts))

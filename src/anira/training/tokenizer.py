@@ -7,8 +7,8 @@ from tokenizers.decoders import Fuse
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split, WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
-from transformers import PreTrainedTokenizerFast
 
+from anira.models.tokenizer import TaskTokenizer
 from anira.tasks import CharVocab, Vocab
 from anira.tasks.vocab import BOS
 
@@ -30,4 +30,4 @@ def save_tokenizer(folder: Path, vocab: Vocab) -> None:
     if BOS in vocab:
         tokenizer.post_processor = TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, vocab.id(BOS))])
     special = {f"{name}_token": f"<{name}>" for name in ("pad", "bos", "eos") if f"<{name}>" in vocab}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
+    TaskTokenizer(tokenizer_object=tokenizer, **special).save_pretrained(folder)

@@ -1,12 +1,14 @@
 """The parallel graph against the paper's equations, written out."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from tests.models_support import Case, small_config, spread_case
 from torch import Tensor
 
 from anira.models import AniraOutput
-from anira.models.execution import FrozenKeyValues
+from anira.models.attention import KeptKeyValues
 
 
 def by_hand(case: Case, out: AniraOutput) -> list[Tensor]:
@@ -37,20 +39,24 @@ def test_passthrough_does_not_freeze_the_keys_of_a_deep_core() -> None:
     assert not torch.allclose(out.iteration_states[-1], by_hand(case, out)[-1], atol=1e-3)
 
 
+def merged(run: list[bool], fresh: float, before: KeptKeyValues | None, layer_idx: int = 0) -> KeptKeyValues:
+    """Let one layer attend in an iteration in which these tokens run, with constant keys, and values 5 larger."""
+    kept = KeptKeyValues(torch.tensor([run]), None, before)
+    keys = torch.full((1, 2, 3, 4), fresh)
+    kept.attend(SimpleNamespace(layer_idx=layer_idx, num_key_value_groups=1), keys, keys, keys + 5, None)
+    return kept
+
+
 def test_kv_freeze_keeps_what_was_computed_last() -> None:
-    frozen = FrozenKeyValues(2)
-    first, second = torch.zeros(1, 2, 3, 4), torch.ones(1, 2, 3, 4)
-    frozen.running(torch.tensor([[True, True, True]]))
-    assert torch.equal(frozen.update(first, first + 5, 0)[0], first)
-    frozen.update(first + 7, first + 7, 1)
-    frozen.running(torch.tensor([[True, False, True]]))
-    keys, values = frozen.update(second, second + 5, 0)
+    first = merged([True, True, True], 0.0, None)
+    second = merged([True, False, True], 1.0, first)
+    keys, values = second.key_values[0]
     assert keys[0, 0, :, 0].tolist() == [1, 0, 1]
     assert values[0, 1, :, 3].tolist() == [6, 5, 6]
-    other_layer, _ = frozen.update(second, second, 1)
-    assert other_layer[0, 0, :, 0].tolist() == [1, 7, 1]
-    frozen.running(torch.tensor([[False, False, True]]))
-    assert frozen.update(second + 2, second, 0)[0][0, 0, :, 0].tolist() == [1, 0, 3]
+    third = merged([False, False, True], 3.0, second)
+    assert third.key_values[0][0][0, 0, :, 0].tolist() == [1, 0, 3]
+    again = merged([False, False, True], 3.0, second)  # as gradient checkpointing runs it
+    assert torch.equal(again.key_values[0][0], third.key_values[0][0])
 
 
 def test_skipped_iterations_leave_the_state_alone() -> None:

@@ -14,7 +14,6 @@ TWICE = torch.cat([IDS, IDS], dim=1)
 
 BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("anira-e", {"labels": IDS, "use_cache": True}, "leave out the cache"),
-    ("anira-e", {"output_iteration_states": True, "use_cache": True}, "leave out the cache"),
     ("anira-e", {"select": "medain"}, "unknown selection rule 'medain': did you mean 'median'"),
     ("anira-o", {"select": "mode", "threshold": 0.5}, "threshold goes with select='quantile'"),
     ("anira-o", {"select": "quantile"}, "threshold goes with select='quantile'"),
@@ -22,8 +21,11 @@ BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("anira-e", {"max_depth": 6}, "max_depth 6 is beyond the model's 5, which policy 'anira-e' cannot do"),
     ("gates", {"max_depth": 6}, "which policy 'gates' cannot do"),
     ("fixed", {"max_depth": 0}, "max_depth must be at least 1, not 0"),
-    ("fixed", {"attention_mask": torch.ones(2, 5)}, "attention_mask must cover all 6 columns, not 5"),
-    ("fixed", {"return_dict": False}, "return_dict=False is not supported"),
+    ("fixed", {"attention_mask": torch.ones(2, 5)}, r"must have 2 rows and cover all 6 columns, not \(2, 5\)"),
+    ("fixed", {"attention_mask": torch.ones(1, 6)}, r"must have 2 rows and cover all 6 columns, not \(1, 6\)"),
+    ("fixed", {"attention_mask": torch.ones(2, 1, 6, 6)}, "one of 4 axes is not supported"),
+    ("fixed", {"output_attentions": True}, "output_attentions is not supported"),
+    ("fixed", {"inputs_embeds": torch.zeros(2, 6, 16)}, "give input_ids or inputs_embeds, and not both"),
 ]
 
 
@@ -61,7 +63,7 @@ def test_an_unshared_core_has_one_depth() -> None:
 def test_with_a_cache_the_mask_covers_earlier_columns_too() -> None:
     model = random_model(small_config("anira-e"))
     cache = model(IDS, use_cache=True).past_key_values
-    with pytest.raises(UserError, match="must cover all 12 columns, not 6"):
+    with pytest.raises(UserError, match="must have 2 rows and cover all 12 columns"):
         model(IDS, torch.ones(2, 6), past_key_values=cache)
 
 
@@ -95,7 +97,8 @@ def test_a_cache_is_used_when_given_and_when_asked_for() -> None:
     assert model(IDS, use_cache=True).past_key_values.get_seq_length() == 6
     cache = DepthCache(model.config)
     assert model(IDS, past_key_values=cache).past_key_values is cache
-    assert model(IDS, past_key_values=DepthCache(model.config), use_cache=False).past_key_values is None
+    model(IDS, past_key_values=cache, use_cache=False)  # as in stock models: a given past is used, and added to
+    assert cache.get_seq_length() == 12
 
 
 def test_iteration_states_are_those_before_and_after_every_iteration() -> None:
@@ -109,6 +112,17 @@ def test_iteration_states_are_those_before_and_after_every_iteration() -> None:
     logits = case.model.lm_head(case.model.model.norm(states[-1]))
     torch.testing.assert_close(logits, out.logits, rtol=0, atol=1e-12)
     assert case.parallel().iteration_states is None
+
+
+@pytest.mark.parametrize("policy", ["anira-e", "anira-o", "gates"])
+@pytest.mark.parametrize("padded", [False, True])
+def test_states_are_the_same_with_a_cache(policy: str, padded: bool) -> None:
+    case = spread_case(small_config(policy), padded=padded)
+    asked = {"output_iteration_states": True, "output_hidden_states": True}
+    whole, cached = (case.parallel(**asked, use_cache=use) for use in (False, True))
+    for name in ("iteration_states", "hidden_states"):
+        for one, other in zip(getattr(whole, name), getattr(cached, name), strict=True):
+            torch.testing.assert_close(one[case.valid], other[case.valid], rtol=0, atol=1e-9)
 
 
 def test_positions_may_be_given() -> None:

@@ -1,6 +1,7 @@
 import pytest
 from transformers import AutoTokenizer
 
+from anira.config import UserError
 from anira.tasks import make_task, task_names
 from anira.training.tokenizer import save_tokenizer
 
@@ -36,3 +37,21 @@ def test_a_question_is_read_as_the_row_begins(task_and_tokenizer):
         ids = rows.ids(i)
         for end in (rows.answer_positions(i)[0], len(ids)):
             assert tokenizer(task.vocab.decode(ids[1:end]))["input_ids"] == ids[:end]
+
+
+@every_task
+def test_an_unknown_word_is_named(task_and_tokenizer):
+    task, tokenizer = task_and_tokenizer
+    known = task.vocab.tokens[-1]
+    for text in (f"{known} \u00a7", [known, f"{known} \u00a7"]):
+        with pytest.raises(UserError, match="unknown token '\u00a7'"):
+            tokenizer(text)
+
+
+@every_task
+def test_batches_are_padded_on_the_left(task_and_tokenizer):
+    task, tokenizer = task_and_tokenizer
+    long, short = task.vocab.decode([len(task.vocab) - 1] * 3), task.vocab.tokens[-1]
+    batch = tokenizer([long, short], padding=True, add_special_tokens=False)
+    assert batch["input_ids"][1][-1] == len(task.vocab) - 1
+    assert batch["attention_mask"][1][0] == 0

@@ -99,6 +99,15 @@ class Allocation:
     """log q(d) of the executed, frozen graph, where the policy has a distribution."""
     expected_depth: Float[Tensor, "*tokens"] | None = None
 
+    def only(self, valid: Bool[Tensor, "*tokens"]) -> "Allocation":
+        """Return the same with zeros at padding."""
+        log_q, expected = self.exit_log_probs, self.expected_depth
+        return Allocation(
+            self.exit_depth * valid,
+            None if log_q is None else log_q.masked_fill(~valid.unsqueeze(-1), 0.0),
+            None if expected is None else expected.masked_fill(~valid, 0.0),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class TaskLoss:
@@ -106,17 +115,19 @@ class TaskLoss:
 
     ce: Float[Tensor, "states batch time"]
     """Cross-entropy at the position that predicts, 0 where there is no answer token."""
-    predicted: Int[Tensor, "states batch time"]
     answer_mask: Bool[Tensor, "batch time"]
     valid: Bool[Tensor, "batch time"]
-    num_valid_tokens: Tensor | float
-    """Valid tokens of the global batch, so that parts of a batch add up to the loss of the whole."""
+    num_valid_tokens: Float[Tensor, " batch"] | Int[Tensor, ""] | Float[Tensor, ""] | float
+    """Valid tokens of the global batch, so that parts of a batch add up to the loss of the whole.
+
+    One number, or where only the answers of the global batch are known (Hugging Face's Trainer) one per row.
+    """
     scale: Tensor | float = 1.0
     """Multiplies the compute weight gamma; a schedule (warm-up) sets it."""
 
     def mean_over_valid(self, values: Float[Tensor, "batch time"]) -> Float[Tensor, ""]:
         """Return the sum over valid tokens divided by their number in the global batch."""
-        return values.masked_fill(~self.valid, 0.0).sum() / self.num_valid_tokens
+        return (values.masked_fill(~self.valid, 0.0).sum(-1) / self.num_valid_tokens).sum()
 
 
 class ComputePolicy(nn.Module, ABC):
@@ -144,6 +155,16 @@ class ComputePolicy(nn.Module, ABC):
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.options = self.Options(**{key: value for key, value in config.policy.items() if key != "name"})
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Follow the model to another device or to float64, and stay in float32 where it is cast to half precision."""
+
+        def wide(tensor: Tensor) -> Tensor:
+            moved = fn(tensor)
+            return tensor.to(moved.device) if moved.dtype in (torch.float16, torch.bfloat16) else moved
+
+        super()._apply(wide, recurse)
+        return self
 
     @abstractmethod
     def begin(self, h0: Float[Tensor, "*tokens dim"], ctx: Context) -> Any:

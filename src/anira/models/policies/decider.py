@@ -6,11 +6,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from anira.config import UserError
 from anira.models.exits import at_least_float32
 
 
 class Decider(nn.Module):
-    """LayerNorm, Linear without bias, SiLU, Linear with bias; in float32 or better whatever the model's precision."""
+    """LayerNorm, Linear without bias, SiLU, Linear with bias; in the precision of its own weights.
+
+    Hugging Face keeps a policy's weights in float32 however a model is loaded, so decisions are made in float32 or
+    better. Its parts are called as modules: adapters, quantised layers and offloading hooks take their place.
+    """
 
     def __init__(self, config: Any, outputs: int, *, detach: bool, bias: float) -> None:
         super().__init__()
@@ -22,22 +27,26 @@ class Decider(nn.Module):
 
     def forward(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
         """Return the logits of the decision for every token."""
-        x = at_least_float32(h.detach() if self.detach else h)
+        x = (h.detach() if self.detach else h).to(self.norm.weight.dtype)
         if torch.is_autocast_enabled(h.device.type):
             with torch.autocast(h.device.type, enabled=False):
-                return self._decide(x)
-        return self._decide(x)
+                logits = self._decide(x)
+        else:
+            logits = self._decide(x)
+        if not (self.training or torch.compiler.is_compiling()):
+            _check_numbers(logits)  # a training loop looks at the loss instead
+        return at_least_float32(logits)
 
     def _decide(self, x: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
-        x = nn.functional.layer_norm(x, self.norm.normalized_shape, *self._cast(x, self.norm), self.norm.eps)
-        x = nn.functional.linear(x, *self._cast(x, self.up))
-        return nn.functional.linear(nn.functional.silu(x), *self._cast(x, self.out))
-
-    @staticmethod
-    def _cast(x: Tensor, module: nn.LayerNorm | nn.Linear) -> tuple[Tensor, Tensor | None]:
-        bias = None if module.bias is None else module.bias.to(x.dtype)
-        return module.weight.to(x.dtype), bias
+        decided: Tensor = self.out(nn.functional.silu(self.up(self.norm(x))))
+        return decided
 
     def flops(self) -> int:
         """Return twice the multiply-adds of one decision."""
-        return 2 * (self.up.weight.numel() + self.out.weight.numel())
+        return 2 * self.up.out_features * (self.up.in_features + self.out.out_features)
+
+
+def _check_numbers(logits: Tensor) -> None:
+    """Refuse NaN, which no rule can turn into a depth."""
+    if bool(logits.isnan().any()):
+        raise UserError("the decider's output is not a number: the model's weights hold NaN, or its states overflow")

@@ -7,6 +7,7 @@ from scipy import stats
 from tests.models_support import noise_for, random_ids, random_model, small_config
 
 from anira.models import AniraForCausalLM, AniraOutput
+from anira.models.noise import drawn_noise
 
 ROWS = 20_000
 
@@ -64,14 +65,29 @@ def test_given_noise_makes_training_deterministic(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["anira-e", "anira-o"])
 def test_without_noise_training_draws_its_own(policy: str) -> None:
-    """From a counter of calls: two models of the same weights see the same, two calls do not."""
+    """From torch's generator: a seed decides it, a restored state repeats it, two calls differ."""
     one, other = (mild_model(policy, 0) for _ in range(2))
     ids = random_ids(4, 12)
-    depths = [one(ids).exit_depth for _ in range(3)]
-    assert all(torch.equal(depth, other(ids).exit_depth) for depth in depths)
-    assert not torch.equal(depths[0], depths[1])
+    torch.manual_seed(3)
+    first, state = one(ids).exit_depth, torch.get_rng_state()
+    second = one(ids).exit_depth
+    assert not torch.equal(first, second)
+    torch.set_rng_state(state)
+    assert torch.equal(other(ids).exit_depth, second)
+    torch.manual_seed(4)
+    assert not torch.equal(one(ids).exit_depth, first)
     decided = one.eval()(ids).exit_depth
     assert torch.equal(decided, one(ids).exit_depth)
+
+
+def test_processes_with_one_seed_draw_different_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    for rank in (0, 1):
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
+        torch.manual_seed(0)
+        drawn.append(drawn_noise(2, 3, 4, torch.device("cpu")))
+    assert (drawn[0] != drawn[1]).all()
 
 
 @pytest.mark.parametrize("policy", ["fixed", "similarity", "gates"])

@@ -1,0 +1,166 @@
+"""The arguments of a forward call: what can be asked for, and what is refused by name before anything is computed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from transformers import Cache, DynamicCache
+
+from anira.config import UserError
+from anira.models.cache import DepthCache
+from anira.models.configuration import AniraConfig
+from anira.models.exits import check_rule
+from anira.models.packing import Packing
+from anira.models.policies import ComputePolicy
+
+
+@dataclass(frozen=True)
+class Masks:
+    """What the caller says about padding and positions."""
+
+    attention_mask: Tensor | None
+    valid_mask: Tensor | None
+    position_ids: Int[Tensor, "rows time"] | None
+    lengths: Int[Tensor, " instances"] | None = None
+    max_length: int | None = None
+
+    def packing(self, x: Float[Tensor, "batch time dim"], *, cached: bool) -> Packing | None:
+        """Return where the tokens of a packed row stand, if it is one."""
+        if self.lengths is None:
+            return None
+        batch, time = x.shape[:2]
+        if cached or self.attention_mask is not None or batch != 1:
+            raise UserError("lengths go with one row of tokens, without a cache and without attention_mask")
+        if not torch.compiler.is_compiling() and (int(self.lengths.sum()) != time or int(self.lengths.min()) < 1):
+            raise UserError(f"lengths must be at least 1 and sum to the {time} tokens of the row")
+        return Packing.of(self.lengths, time, self.max_length)
+
+    def attended(
+        self, batch: int, past: int, time: int, device: torch.device
+    ) -> tuple[Bool[Tensor, "batch time"], bool]:
+        """Return which tokens of this call are not padding, and whether some may be."""
+        mask = self.attention_mask
+        if mask is None:
+            return torch.ones(batch, time, dtype=torch.bool, device=device), False
+        if mask.dim() != 2:
+            raise UserError(
+                f"attention_mask must be (batch, columns) of 0 and 1; one of {mask.dim()} axes is not supported"
+            )
+        if mask.shape[0] != batch or mask.shape[1] != past + time:
+            raise UserError(
+                f"attention_mask must have {batch} rows and cover all {past + time} columns, not {tuple(mask.shape)}"
+            )
+        valid = mask[:, past:].bool()
+        # A compiled graph cannot look at values, and then takes the mask for one with padding.
+        return valid, torch.compiler.is_compiling() or not bool(valid.all())
+
+
+@dataclass(frozen=True)
+class Depths:
+    """What the caller says about depth; None is the model's own choice."""
+
+    noise: Float[Tensor, "batch time channels"] | None
+    select: str | None
+    threshold: float | None
+    max_depth: int | None
+    exit_depth: Int[Tensor, "batch time"] | int | None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller wants to see beside logits and depths."""
+
+    probs: bool
+    hidden_states: bool
+    iteration_states: bool
+    logits_to_keep: int | Int[Tensor, " kept"]
+
+    @property
+    def states(self) -> bool:
+        """Whether the states after each iteration must be kept."""
+        return self.hidden_states or self.iteration_states
+
+
+def check_attention(implementation: str | dict[str, str] | None) -> None:
+    """Refuse every implementation of attention but SDPA."""
+    for name in implementation.values() if isinstance(implementation, dict) else [implementation]:
+        if name != "sdpa":
+            raise UserError(
+                f"anira runs on attn_implementation='sdpa' only, not {name!r} (SDPA uses a flash kernel where it can)"
+            )
+
+
+def check_call(
+    policy: ComputePolicy, labels: Tensor | None, cached: bool, keep: int | Tensor, attentions: bool | None
+) -> None:
+    """Refuse what does not go together."""
+    if attentions:
+        raise UserError("output_attentions is not supported: SDPA computes no attention weights")
+    if cached and labels is not None:
+        raise UserError("labels need the parallel graph: leave out the cache")
+    if cached and policy.causal == "probe":
+        raise UserError(f"policy {policy.name!r} looks at logits, which runs without a cache only: use_cache=False")
+    if labels is not None and not isinstance(keep, Tensor) and keep:
+        raise UserError("labels need all logits that predict one: leave out logits_to_keep, or give their positions")
+
+
+def check_ids(input_ids: Int[Tensor, "batch time"], vocab_size: int) -> None:
+    """Refuse tokens that the embedding does not have."""
+    low, high = (int(bound) for bound in torch.aminmax(input_ids))
+    if low < 0 or high >= vocab_size:
+        raise UserError(f"input_ids must lie between 0 and {vocab_size - 1}, not between {low} and {high}")
+
+
+def check_depth(
+    config: AniraConfig,
+    policy: ComputePolicy,
+    select: str | None,
+    threshold: float | None,
+    max_depth: int | None,
+    exit_depth: Tensor | int | None,
+    noise: Tensor | None,
+) -> None:
+    """Refuse rules, depths and noise that mean nothing to this model."""
+    trained = config.max_depth
+    if select is not None or threshold is not None:
+        if not policy.selects or exit_depth is not None:
+            raise UserError(f"select and threshold mean nothing to policy {policy.name!r} or to forced depths")
+        check_rule(select, threshold, default="mode")
+    if noise is not None and noise.shape[-1] != policy.noise_width:
+        raise UserError(f"noise must have {policy.noise_width} channels for {policy.name!r}, not {noise.shape[-1]}")
+    if max_depth is not None and max_depth < 1:
+        raise UserError(f"max_depth must be at least 1, not {max_depth}")
+    if max_depth is not None and max_depth > trained and not (config.shared_core and policy.beyond_max_depth):
+        why = f"policy {policy.name!r}" if config.shared_core else "an unshared core"
+        raise UserError(f"max_depth {max_depth} is beyond the model's {trained}, which {why} cannot do")
+    if exit_depth is not None:
+        _check_forced(config, torch.as_tensor(exit_depth), trained if max_depth is None else max_depth)
+
+
+def _check_forced(config: AniraConfig, exit_depth: Tensor, max_depth: int) -> None:
+    if not config.shared_core:
+        raise UserError("exit_depth needs a shared core: a frozen token has no state in layers of their own")
+    if int(exit_depth.min()) < 1 or int(exit_depth.max()) > max_depth:
+        raise UserError(f"exit_depth must lie between 1 and max_depth {max_depth}")
+
+
+def check_deeper(depth: int, past: int, cache: DepthCache, config: AniraConfig) -> None:
+    """Refuse to go deeper than earlier calls could, where their tokens left nothing to read there."""
+    if past and depth > cache.core.max_depth and config.freeze == "state":
+        raise UserError(
+            f"max_depth {depth} is beyond the {cache.core.max_depth} of earlier calls, whose tokens left no state to "
+            "read there: start a new cache"
+        )
+
+
+def own_cache(cache: Cache | None, config: AniraConfig, signature: dict[str, Any]) -> DepthCache:
+    """Return the caller's cache, or a new one in place of none or of an empty stock cache."""
+    if isinstance(cache, DepthCache):
+        if cache.signature != signature:
+            raise UserError(f"the cache belongs to another model: it has {cache.signature}")
+        return cache
+    if cache is not None and (not isinstance(cache, DynamicCache) or cache.get_seq_length() > 0):
+        raise UserError(f"past_key_values must be a DepthCache of this model, not {type(cache).__name__}")
+    return DepthCache(config)
