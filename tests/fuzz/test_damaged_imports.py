@@ -259,12 +259,12 @@ def make(folder, files):
 
 
 DATASETS = {
-    "a file above": (state("../outside.arrow"), "which does not lie beside it"),
-    "a file by its whole path": (state("/etc/passwd"), "which does not lie beside it"),
-    "a file in a folder": (state("deep/a.arrow"), "which does not lie beside it"),
-    "the folder": (state(".."), "which does not lie beside it"),
-    "nothing": (state(""), "which does not lie beside it"),
-    "NUL": (state("a\0.arrow"), "which does not lie beside it"),
+    "a file above": (state("../outside.arrow"), "cannot be the name of something in a folder"),
+    "a file by its whole path": (state("/etc/passwd"), "cannot be the name of something in a folder"),
+    "a file in a folder": (state("deep/a.arrow"), "cannot be the name of something in a folder"),
+    "the folder": (state(".."), "cannot be the name of something in a folder"),
+    "nothing": (state(""), "cannot be the name of something in a folder"),
+    "NUL": (state("a\0.arrow"), "cannot be the name of something in a folder"),
     "a file that is not there": (state("b.arrow"), "there is no such file"),
     "a file twice": (state("a.arrow", "a.arrow"), "names a file twice"),
     "a file of another kind": (state("a.txt"), "cannot read .txt"),
@@ -272,7 +272,7 @@ DATASETS = {
     "words": (b'{"_data_files": ["a.arrow"]}', "not what save_to_disk writes"),
     "a word": (b'{"_data_files": "a.arrow"}', "not what save_to_disk writes"),
     "a list": (b"[]", "not what save_to_disk writes"),
-    "deep lists": (DEEP, "nested too deeply"),
+    "deep lists": (DEEP, "nested more than"),
     "bytes": (b"\xff", "utf-8"),
 }
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from anira.cli.json_rows import LONGEST, parse_json, read_document, read_lines
+from anira.cli.json_rows import LONGEST, read_document, read_lines
 from anira.cli.tables import read_table
 from anira.config import UserError
+from anira.config.folder import check_name
+from anira.config.sealed import read_json
 
 Numbered = Iterator[tuple[Path, int, Any]]
 """(file, row counted from 1, content): a row's fields, a line of JSON that is still to be decoded, or a UserError."""
@@ -61,7 +63,9 @@ def _is_hidden(path: Path) -> bool:
 
 def _arrow_files(state: Path) -> list[Path]:
     """Return the files of a dataset folder; one that selects among its rows is refused."""
-    facts = _read_state(state)
+    facts = read_json(state)
+    if not isinstance(facts, dict):
+        raise UserError(f"{state}: this is not what save_to_disk writes: it must be an object")
     if facts.get("_indices_files") or facts.get("_indices_data_files"):
         raise UserError(f"{state.parent}: the dataset is a selection of its rows; save it after flatten_indices()")
     match facts.get("_data_files"):
@@ -69,24 +73,14 @@ def _arrow_files(state: Path) -> list[Path]:
             names = [entry["filename"] for entry in entries]
         case _:
             raise UserError(f"{state}: this is not what save_to_disk writes: _data_files is missing or names no files")
-    for name in names:
-        if Path(name).parts != (name,) or name == ".." or "\0" in name:
-            raise UserError(f"{state}: names {name!r}, which does not lie beside it")
+    try:
+        for name in names:
+            check_name(name)
+    except UserError as error:
+        raise UserError(f"{state}: {error}") from None
     if len(set(names)) < len(names):
         raise UserError(f"{state}: names a file twice")
     return [state.parent / name for name in names]
-
-
-def _read_state(state: Path) -> dict[str, Any]:
-    if not state.is_file() or state.stat().st_size > LONGEST:
-        raise UserError(f"{state}: this is not what save_to_disk writes")
-    try:
-        facts = parse_json(state.read_text(encoding="utf-8-sig"))
-    except (UserError, UnicodeDecodeError) as error:
-        raise UserError(f"{state}: {error}") from None
-    if not isinstance(facts, dict):
-        raise UserError(f"{state}: this is not what save_to_disk writes: it must be an object")
-    return facts
 
 
 _READERS: Final[dict[str, Callable[[Path, Sequence[str]], Iterator[Any]]]] = {

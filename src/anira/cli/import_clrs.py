@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from anira.cli.clrs_files import find_files, read_rows
 from anira.cli.export import check_target, termination_as_interrupt
-from anira.cli.json_rows import parse_json
+from anira.cli.json_rows import parse_line
 from anira.cli.output import say_json, tell
 from anira.cli.parse import parse
 from anira.config import UserError, json_text, printable, replacing
@@ -161,7 +161,7 @@ def _fields(content: Any) -> Mapping[str, Any]:
     if isinstance(content, UserError):
         raise content
     if isinstance(content, str):
-        content = parse_json(content)
+        content = parse_line(content)
     if not isinstance(content, Mapping):
         raise UserError("a row must be an object with a question and an answer")
     return content

@@ -13,6 +13,7 @@ from typing import Any, Final, TextIO
 
 from anira.cli.tables import too_long
 from anira.config import UserError
+from anira.config.sealed import distinct, parse_json
 
 LONGEST: Final = 4 << 20
 """Bytes of a row; those of CLRS-Text, traces included, have a tenth of that at most."""
@@ -21,17 +22,15 @@ _ROWS: Final = "examples"
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
-def parse_json(text: str) -> Any:
-    """Return what a text says.
+def parse_line(text: str) -> Any:
+    """Return what a line says.
 
-    >>> parse_json('{"question": "minimum"}')
+    >>> parse_line('{"question": "minimum"}')
     {'question': 'minimum'}
     """
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
-    except UserError:
-        raise
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except ValueError as error:
         raise UserError(f"not JSON: {_reason(error)}") from None
 
 
@@ -134,8 +133,6 @@ class _Window:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
-            except UserError:
-                raise
             except (ValueError, RecursionError) as error:
                 # It may only be cut off, and then it is right after more of it was read.
                 if not isinstance(error, json.JSONDecodeError) or not self._more():
@@ -159,7 +156,7 @@ class _Window:
 
 def _is_row(line: str) -> bool:
     try:
-        value = parse_json(line)
+        value = parse_line(line)
     except UserError:
         return False
     return isinstance(value, dict) and _ROWS not in value
@@ -172,21 +169,13 @@ def _text(line: bytes) -> str | UserError:
         return UserError(f"cannot be read as text: {error.reason}")
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise UserError(f"{name!r} is given twice")
-        found[name] = value
-    return found
-
-
 def _reason(error: Exception) -> str:
+    """Say in our words what Python says in many."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, json.JSONDecodeError):
         return error.msg
-    return "a number has too many digits"
+    return "a number has too many digits" if "digits" in str(error) else str(error)
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=distinct)

@@ -254,7 +254,7 @@ def write_bytes(path, content):
         (lambda folder: write_bytes(folder / "rows.jsonl", b"\n"), "no row is left to write; nothing was written"),
         (lambda folder: folder, "holds nothing to read; known are"),
         (lambda folder: write_bytes(folder / "state.json", b"{}").parent, "this is not what save_to_disk writes"),
-        (lambda folder: write_bytes(folder / "state.json", b"{").parent, "state.json: not JSON"),
+        (lambda folder: write_bytes(folder / "state.json", b"{").parent, "state.json: Expecting"),
         (lambda folder: write_dataset(folder / "d", BFS, indices=["i.arrow"]), "save it after flatten_indices"),
     ],
 )
