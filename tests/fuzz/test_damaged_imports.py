@@ -236,6 +236,11 @@ def test_damaged_tables(imported, tmp_path, name, seed):
         complaint(result)
 
 
+def test_a_table_of_bad_rows_has_an_end(imported):
+    table = parquet([{"question": [["a"]], "answer": [["b"]]}] * 3)
+    assert "left out 3 rows that cannot be read" in complaint(imported("a.parquet", table, "--skip-bad"))
+
+
 def test_bad_rows_can_be_left_out(imported, tmp_path):
     bad = [content.rstrip(b"\n").partition(b"\n")[0] for name, content in HOSTILE.values() if name == "a.jsonl"]
     result = imported("a.jsonl", lines(*ROWS) + b"\n".join(bad) + b"\n" + lines(*ROWS), "--skip-bad")

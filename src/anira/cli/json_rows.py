@@ -16,9 +16,10 @@ from anira.config import UserError
 from anira.config.sealed import distinct, parse_json
 
 LONGEST: Final = 4 << 20
-"""Bytes of a row; those of CLRS-Text, traces included, have a tenth of that at most."""
+"""Bytes of a row, far more than any of CLRS-Text has, traces included."""
 _STEP: Final = 1 << 16
 _ROWS: Final = "examples"
+_ENDS: Final = frozenset(",:]} \t\r\n")
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
@@ -70,10 +71,11 @@ def read_document(file: Path) -> Iterator[Any]:
 def _items(window: "_Window") -> Iterator[Any]:
     """Yield the values of a list."""
     window.take("[")
-    while window.peek() != "]":
+    if window.peek() != "]":
         yield window.value()
-        if window.peek() != "]":
-            window.take(",")
+    while window.peek() != "]":
+        window.take(",")
+        yield window.value()
     window.take("]")
 
 
@@ -83,6 +85,8 @@ def _members(window: "_Window") -> Iterator[Any]:
     row: dict[str, Any] = {}
     spent = 0
     while window.peek() != "}":
+        if row:
+            window.take(",")
         start, key = window.place, window.value()
         if not isinstance(key, str) or key in row:
             raise UserError(f"{key!r} is given twice" if isinstance(key, str) else "not JSON: a key must be text")
@@ -95,8 +99,6 @@ def _members(window: "_Window") -> Iterator[Any]:
             spent += window.place - start
         if spent > LONGEST:
             raise too_long(spent, LONGEST)
-        if window.peek() != "}":
-            window.take(",")
     window.take("}")
     if _ROWS not in row:
         yield row
@@ -139,7 +141,7 @@ class _Window:
                     raise UserError(f"not JSON: {_reason(error)} in what begins at character {self.place:,}") from None
                 continue
             size = end - self._at
-            if end < len(self._text) or not self._more():  # a number may go on
+            if self._text[end : end + 1] in _ENDS or not self._more():  # a number may go on
                 self._at += size
                 return value
 

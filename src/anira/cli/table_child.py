@@ -51,7 +51,7 @@ def _chunks(frame: pl.LazyFrame, longest: int, rows: int, wanted: list[str]) -> 
 
 
 def _plain(name: str, kind: pl.DataType) -> pl.Expr:
-    """Return a column as JSON can have it: text, texts, numbers, the length in a struct; 0 for anything else."""
+    """Return a column as JSON has it: text, numbers, the length in a struct; of all else only whether it is missing."""
     column = pl.col(name)
     if _is_text(kind):
         return column.cast(pl.String)
@@ -59,7 +59,7 @@ def _plain(name: str, kind: pl.DataType) -> pl.Expr:
         return column.list.head(2).cast(pl.List(pl.String))  # two are too many already
     if isinstance(kind, pl.Struct) and any(field.name == "length" for field in kind.fields):
         return pl.struct(column.struct.field("length"))
-    return column if kind.is_numeric() or kind in (pl.Boolean, pl.Null) else pl.lit(0)
+    return column if kind.is_numeric() or kind in (pl.Boolean, pl.Null) else column.is_null()
 
 
 def _bytes(name: str, kind: pl.DataType) -> pl.Expr:
@@ -69,7 +69,7 @@ def _bytes(name: str, kind: pl.DataType) -> pl.Expr:
     elif isinstance(kind, pl.List) and _is_text(kind.inner):
         count = column.list.head(2).cast(pl.List(pl.String)).list.eval(pl.element().str.len_bytes()).list.sum()
     else:
-        count = pl.lit(0)
+        count = column.is_null() * 0
     return count.cast(pl.Int64).fill_null(0)
 
 

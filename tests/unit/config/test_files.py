@@ -70,7 +70,7 @@ def test_folders_are_made_and_go_with_their_files(tmp_path, monkeypatch, full):
 
 def test_an_error_of_a_library_that_is_not_python_is_named(tmp_path):
     reason = "I/O error: No space left on device (os error 28)"
-    with pytest.raises(UserError, match="m: No space left on device$"), replacing(tmp_path / "m"):
+    with pytest.raises(UserError, match=r"m: No space left on device$"), replacing(tmp_path / "m"):
         raise RuntimeError(reason)
 
 
