@@ -53,7 +53,9 @@ def _answers(task: BlockTask, rows: Rows, i: int) -> dict[str, list[str]]:
     labels = rows.labels[i, : rows.lengths[i]].tolist()
     if not rows.is_dense(i):
         return {"supervised": ["*" if label != IGNORE else "" for label in labels]}
-    return {"predicts": ["" if label == IGNORE else visible(task.vocab.tokens[label]) for label in [*labels[1:], IGNORE]]}
+    return {
+        "predicts": ["" if label == IGNORE else visible(task.vocab.tokens[label]) for label in [*labels[1:], IGNORE]]
+    }
 
 
 def visible(token: str) -> str:

@@ -130,7 +130,7 @@ class Rows:
         return np.where(self.labels == IGNORE, self.input_ids, self.labels)
 
     def is_dense(self, i: int) -> bool:
-        """Say whether the answers of row i are not tokens of the row, so that none of them is read after it is given."""
+        """Say whether answers of row i are not tokens of the row: no later position reads them."""
         labels = self.labels[i]
         return bool(((labels != IGNORE) & (labels != self.input_ids[i])).any())
 

@@ -117,8 +117,7 @@ def make_group(name: str) -> Group:
         raise UserError(f"unknown group {name!r}: {nearest(name, GROUPS)}")
     kind, number = name[0], int(name[1:])
     if kind == "Z":
-        residues = np.arange(number, dtype=np.int32)
-        signs, table = tuple(map(str, range(number))), (residues[:, None] + residues) % number
+        signs, table = tuple(map(str, range(number))), _addition(number)
     else:
         orders = [order for order in permutations(range(number)) if kind == "S" or _is_even(order)]
         signs, table = tuple("".join(map(str, order)) for order in orders), _composition(np.array(orders))
@@ -142,8 +141,13 @@ def _is_even(order: Sequence[int]) -> bool:
     return sum(a > b for i, b in enumerate(order) for a in order[:i]) % 2 == 0
 
 
+def _addition(number: int) -> Ints:
+    return np.add.outer(np.arange(number), np.arange(number)).astype(np.int32) % number
+
+
 def _composition(orders: Ints) -> Ints:
     """Return the table of permutations given in one-line notation, ascending: x goes to b[a[x]]."""
     digits = orders.shape[1] ** np.arange(orders.shape[1])[::-1]
     composed = np.stack([orders[:, order] for order in orders])  # (a, b, x)
-    return np.searchsorted(orders @ digits, composed @ digits).astype(np.int32)
+    table: Ints = np.searchsorted(orders @ digits, composed @ digits).astype(np.int32)
+    return table

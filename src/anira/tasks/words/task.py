@@ -167,10 +167,10 @@ class Words(BlockTask):
 
     def law(self, size: int) -> Floats:
         """Return the exact probability of every product of `size` letters."""
-        share, law = 1 / len(self.letters), np.eye(len(self.group))[0]
-        following = self.group.table[:, self.letters]
-        for _ in range(size):
-            law = np.bincount(following.ravel(), np.repeat(law * share, len(self.letters)), len(self.group))
+        elements = np.arange(len(self.group))
+        step = np.zeros((len(self.group), len(self.group)))
+        step[elements[:, None], self.group.table[:, self.letters]] = 1 / len(self.letters)
+        law: Floats = np.linalg.matrix_power(step, size)[0]  # from the identity
         return law
 
     def baselines(self, size: int) -> Baselines:
