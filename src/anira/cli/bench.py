@@ -1,13 +1,12 @@
 """`anira bench NAME`: figures of speed on this machine."""
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from tyro.conf import arg
 
+from anira.cli.output import say, say_json, tell
 from anira.cli.parse import parse
 from anira.config import UserError, nearest
 
@@ -61,7 +60,7 @@ class TrainOptions:
 def run(argv: list[str]) -> None:
     """Run a benchmark, or list them."""
     if not argv or argv[0] in ("-h", "--help"):
-        print(_list())
+        say(_list())
         return
     name, *rest = argv
     if name not in BENCHMARKS:
@@ -71,7 +70,10 @@ def run(argv: list[str]) -> None:
     if options.repeats < 1:
         raise UserError(f"--repeats must be at least 1, not {options.repeats}")
     result, table = measure(options)
-    print(json.dumps(result, indent=2) if options.json else table)
+    if options.json:
+        say_json(result, indent=2)
+    else:
+        say(table)
 
 
 def _list() -> str:
@@ -83,7 +85,7 @@ def _list() -> str:
 
 
 def _report(text: str) -> None:
-    print(f"measuring {text}", file=sys.stderr, flush=True)
+    tell(f"measuring {text}")
 
 
 def _tasks(options: TasksOptions) -> tuple[dict[str, Any], str]:

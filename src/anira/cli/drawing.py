@@ -4,6 +4,7 @@ from itertools import accumulate
 from typing import Any
 
 from anira.cli.rows import probe_values
+from anira.config import printable
 from anira.tasks import IGNORE, BlockTask, Rows
 
 _GAP = 2  # spaces between columns
@@ -64,7 +65,7 @@ def visible(token: str) -> str:
     >>> visible("\n"), visible("<bos>")
     ('\\n', '<bos>')
     """
-    return token.replace("\n", "\\n")
+    return printable(token).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def legend(task: BlockTask) -> str:

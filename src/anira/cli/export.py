@@ -1,9 +1,6 @@
 """`anira export TASK`: rows to a jsonl or Parquet file, all of them or none."""
 
-import json
-import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,10 +10,11 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from anira.cli.output import tell
 from anira.cli.parse import parse_with_task
 from anira.cli.progress import progress, rate
 from anira.cli.rows import Address, probe_values, row_values
-from anira.config import UserError
+from anira.config import UserError, json_text, replacing
 from anira.tasks import BlockTask, Rows
 
 SUFFIXES = (".jsonl", ".parquet")
@@ -57,10 +55,8 @@ def run(argv: list[str]) -> None:
     with progress(options.count, task.name) as advance:
         export(task, address, options.out, probes=options.probes, advance=advance)
     speed = rate(options.count, time.monotonic() - start)
-    print(
-        f"wrote {options.count} rows of {task.name} to {options.out} ({options.out.stat().st_size:,} bytes, {speed})",
-        file=sys.stderr,
-    )
+    size = options.out.stat().st_size
+    tell(f"wrote {options.count} rows of {task.name} to {options.out} ({size:,} bytes, {speed})")
 
 
 def check_target(out: Path, *, force: bool) -> None:
@@ -74,16 +70,16 @@ def check_target(out: Path, *, force: bool) -> None:
 
 
 def export(task: BlockTask, address: Address, out: Path, *, probes: bool, advance: Callable[[int], None]) -> None:
-    """Write rows chunk by chunk under a temporary name, and give the file its name when it is complete."""
+    """Write rows chunk by chunk; the file gets its name when it is complete."""
     first = address.first(task)
     chunks = _chunks(task, address, probes=probes, advance=advance)
-    with termination_as_interrupt(), complete_or_absent(out) as temporary:
+    with termination_as_interrupt(), replacing(out) as part:
         if out.suffix == ".jsonl":
-            _write_jsonl(chunks, temporary)
+            _write_jsonl(chunks, part)
         else:
             from anira.cli.parquet import columns, settings, write_parquet
 
-            write_parquet(chunks, temporary, columns(task, first, probes=probes), settings(task))
+            write_parquet(chunks, part, columns(task, first, probes=probes), settings(task))
 
 
 def _chunks(task: BlockTask, address: Address, *, probes: bool, advance: Callable[[int], None]) -> Chunks:
@@ -104,21 +100,7 @@ def _flat(task: BlockTask, rows: Rows, i: int, *, probes: bool) -> dict[str, Any
 def _write_jsonl(chunks: Chunks, path: Path) -> None:
     with path.open("w") as file:
         for chunk in chunks:
-            file.writelines(json.dumps(row) + "\n" for row in chunk)
-
-
-@contextmanager
-def complete_or_absent(out: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `out`, which becomes `out` at the end, or vanishes if anything went wrong."""
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        temporary.touch()  # an unwritable folder is found before any work
-        yield temporary
-        temporary.replace(out)
-    except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+            file.writelines(json_text(row) + "\n" for row in chunk)
 
 
 @contextmanager

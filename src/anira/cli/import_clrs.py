@@ -1,7 +1,6 @@
 """`anira import clrs PATH`: published or own rows of CLRS-Text to one Parquet file, traces taken out."""
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,9 +10,10 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from anira.cli.clrs_files import read_rows
-from anira.cli.export import check_target, complete_or_absent, termination_as_interrupt
+from anira.cli.export import check_target, termination_as_interrupt
+from anira.cli.output import say_json, tell
 from anira.cli.parse import parse
-from anira.config import UserError
+from anira.config import UserError, json_text, replacing
 
 SUMMARY = """Read rows of CLRS-Text, take their traces out, check them, and write them to one Parquet file.
 
@@ -68,8 +68,8 @@ def run(argv: list[str]) -> None:
         raise UserError(f"--out must end in .parquet, not {options.out.name!r}")
     counts = import_clrs(options)
     if options.json:
-        print(json.dumps(_as_json(counts)))
-    print(_report(counts, options), file=sys.stderr)
+        say_json(_as_json(counts))
+    tell(_report(counts, options))
 
 
 def import_clrs(options: Options) -> Counts:
@@ -92,9 +92,9 @@ def import_clrs(options: Options) -> Counts:
         }
     )
     counts = Counts()
-    settings = {"anira_task": "clrs", "anira_config": json.dumps({"style": options.style})}
-    with termination_as_interrupt(), complete_or_absent(options.out) as temporary:
-        write_parquet(_chunks(options, counts), temporary, schema, settings)
+    settings = {"anira_task": "clrs", "anira_config": json_text({"style": options.style})}
+    with termination_as_interrupt(), replacing(options.out) as part:
+        write_parquet(_chunks(options, counts), part, schema, settings)
         if not counts.written:
             raise UserError(f"{options.path}: no row is left to write; {_report(counts, options)}")
     return counts

@@ -1,6 +1,5 @@
 """Chunks of rows to one Parquet file, with only a few chunks in memory at a time."""
 
-import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from anira import __version__
-from anira.config import to_dict
+from anira.config import json_text, to_dict
 from anira.tasks import BlockTask, Rows
 
 _ROW_GROUP = 16384  # rows that polars collects before it writes them
@@ -35,7 +34,7 @@ def columns(task: BlockTask, rows: Rows, *, probes: bool) -> pl.Schema:
 
 def settings(task: BlockTask) -> dict[str, str]:
     """Return what made the rows, to be kept in the file; `pl.read_parquet_metadata(path)` shows it."""
-    return {"anira_version": __version__, "anira_task": task.name, "anira_config": json.dumps(to_dict(task.config))}
+    return {"anira_version": __version__, "anira_task": task.name, "anira_config": json_text(to_dict(task.config))}
 
 
 def write_parquet(

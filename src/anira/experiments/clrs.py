@@ -11,9 +11,9 @@ from typing import Final
 
 from anira.analysis import overview
 from anira.analysis.subtask_claims import judge_subtasks
-from anira.config import UserError
+from anira.config import UserError, json_text, write_file
 from anira.evaluation import EvaluationConfig
-from anira.experiments.files import evaluated, file_of_run, make_files, write_text
+from anira.experiments.files import evaluated, file_of_run, make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.experiments.clrs import CellBaselines, ClrsRun, clrs_sheet, size_table
@@ -75,7 +75,7 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> ClrsRun:
         setting.tell(f"{run.preset}: baselines")
         cells = [(part.subtask, row.knob) for part in figures.subtasks for row in part.accuracy]
         measured = _baselines(task, [(name, knob) for name, knob in cells if knob is not None], size.instances)
-        write_text(baselines, json.dumps([asdict(one) for one in measured], indent=1) + "\n")
+        write_file(baselines, json_text([asdict(one) for one in measured], indent=1) + "\n")
     return ClrsRun(
         origin=run.origin,
         left_out=tuple(f"{name} {knob}" for name, knob in task.left_out),

@@ -107,3 +107,16 @@ def test_an_export_that_fails_midway_leaves_the_old_file_and_nothing_else(tmp_pa
     assert len(done) == 2
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("bytes_per_file", [0, 20_000])
+def test_an_export_onto_a_full_disk_leaves_nothing(anira, tmp_path, file_limit, suffix, bytes_per_file):
+    path = tmp_path / f"rows{suffix}"
+    with file_limit(bytes_per_file):
+        result = anira("export", "mano", "--split", "eval", "-n", 3000, "--out", path)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(f"anira: cannot write {path}: ")
+    assert "File too large" in result.err
+    assert result.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())

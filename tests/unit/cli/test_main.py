@@ -94,3 +94,30 @@ def test_a_closed_pipe_is_silent():
         child.stdout.close()
         assert child.stderr.read() == b""
     assert child.returncode == 141
+
+
+def test_an_error_shows_what_a_terminal_would_obey(anira, tmp_path):
+    result = anira("analyze", tmp_path / "run\x1b[31m\u202e\r")
+    assert result.status == 2
+    assert "run\\x1b[31m\\u202e\\r is no folder" in result.err
+    assert result.err.strip().isprintable()
+
+
+@pytest.mark.parametrize("word", ["a\udcff", "a\0b"])
+def test_a_word_that_is_not_text_is_refused(anira, word):
+    assert anira("analyze", word) == (
+        2,
+        "",
+        f"anira: {word!r} is not text in UTF-8: rename the file, or retype the word\n",
+    )
+
+
+def test_an_error_stays_a_line_whatever_it_is_about(anira):
+    result = anira("analyze", "x" * 100_000)
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert len(result.err) < 3000
+
+
+def test_spaces_in_a_message_stay(anira, tmp_path):
+    (tmp_path / "a  b").mkdir()
+    assert f"run anira evaluate '{tmp_path}/a  b' first" in anira("analyze", tmp_path / "a  b").err

@@ -50,12 +50,20 @@ def test_mistakes_are_one_line_before_any_work(anira, folder, tmp_path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
-def test_a_page_that_cannot_be_written_leaves_nothing_behind(anira, folder, tmp_path, monkeypatch):
-    def full(self, text, encoding):
-        raise OSError(28, "No space left on device", str(self))
-
-    monkeypatch.setattr("pathlib.Path.write_text", full)
-    result = anira("report", folder, "--out", tmp_path / "page.html")
-    assert result.status == 2
-    assert "No space left on device" in result.err
+@pytest.mark.parametrize("bytes_per_file", [0, 500, 50_000])
+def test_what_cannot_be_written_whole_leaves_nothing_behind(anira, folder, tmp_path, file_limit, bytes_per_file):
+    with file_limit(bytes_per_file):
+        result = anira("report", folder, "--out", tmp_path / "page.html", "--csv", tmp_path / "new" / "tables")
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("anira: cannot write ")
+    assert result.err.endswith(": File too large\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_written_whole_leaves_the_old(anira, folder, tmp_path, file_limit):
+    out, tables = tmp_path / "page.html", tmp_path / "tables"
+    assert anira("report", folder, "--out", out, "--csv", tables).status == 0
+    before = {path: path.read_bytes() for path in (out, *tables.iterdir())}
+    with file_limit(50_000):
+        assert anira("report", folder, "--out", out, "--csv", tables, "--instances", 2).status == 2
+    assert {path: path.read_bytes() for path in (out, *tables.iterdir())} == before

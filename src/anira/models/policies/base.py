@@ -115,7 +115,6 @@ class TaskLoss:
 
     ce: Float[Tensor, "states batch time"]
     """Cross-entropy at the position that predicts, 0 where there is no answer token."""
-    predicted: Int[Tensor, "states batch time"]
     answer_mask: Bool[Tensor, "batch time"]
     valid: Bool[Tensor, "batch time"]
     num_valid_tokens: Float[Tensor, " batch"] | Int[Tensor, ""] | Float[Tensor, ""] | float
