@@ -113,6 +113,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             # Hugging Face asks layer by layer, and never a module without parameters of its own.
             if isinstance(decider, Decider) and decider.out is module:
                 init.constant_(decider.out.bias, decider.bias)
+                if decider.zero:
+                    init.zeros_(decider.out.weight)
 
     @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(  # noqa: PLR0913, PLR0917 (the interface of a Hugging Face model)

@@ -196,8 +196,11 @@ def _check_finite(run: _Run, step: int, *, state: bool = False) -> None:
 
 
 def learning_rate(config: TrainConfig, step: int) -> float:
-    """Return the rate of a step: a linear warm-up, then constant."""
-    return config.learning_rate * min(1.0, step / max(config.warmup_steps, 1))
+    """Return the rate of a step: a linear warm-up, then constant, or falling to zero just after the last step."""
+    rate = config.learning_rate * min(1.0, step / max(config.warmup_steps, 1))
+    if config.schedule == "constant" or step <= config.warmup_steps:
+        return rate
+    return rate * (config.steps + 1 - step) / (config.steps + 1 - config.warmup_steps)
 
 
 def gamma_scale(config: TrainConfig, step: int) -> float:

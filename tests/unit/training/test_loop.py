@@ -138,3 +138,10 @@ def test_evaluations_come_at_their_steps_and_at_the_end(tmp_path):
         "depth_prompt",
         "expected_depth_answer",
     }
+
+
+def test_a_linear_schedule_falls_to_zero_after_the_last_step():
+    config = tiny_config(warmup_steps=4, steps=10, learning_rate=1.0, schedule="linear")
+    rates = [learning_rate(config, step) for step in range(1, 11)]
+    assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert rates[4:] == pytest.approx([6 / 7, 5 / 7, 4 / 7, 3 / 7, 2 / 7, 1 / 7])
