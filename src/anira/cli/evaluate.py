@@ -51,6 +51,7 @@ def run(argv: list[str]) -> None:
     check_threshold(options.select, options.threshold)
     from anira.evaluation import EvaluationConfig, evaluated_cells
     from anira.training.evaluating import evaluate_run
+    from anira.training.fitting import check_evaluation
     from anira.training.run import load_run
 
     config, _, step = load_run(options.run, options.step)
@@ -63,8 +64,10 @@ def run(argv: list[str]) -> None:
         decode="generated" if options.generate else "parallel",
         override=options.override or "",
     )
+    cells = evaluated_cells(task, wanted.knobs)
+    check_evaluation(cells, wanted.count, config.model["max_depth"])
     folder = options.run / "records" / (options.name or _name(step, options))
-    total = len(evaluated_cells(task, wanted.knobs)) * wanted.count
+    total = len(cells) * wanted.count
     with progress(total, "instances") as advance:
         done = 0
 

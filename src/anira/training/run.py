@@ -6,6 +6,8 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -82,6 +84,15 @@ class RunFolder:
         partial = self.path / "config.json.part"
         partial.write_text(json_text(facts, indent=2) + "\n")
         partial.replace(self.path / "config.json")
+
+    def remove_unless_begun(self, new: Sequence[Path]) -> None:
+        """Leave nothing of a run that failed before its first result, nor of the folders that were made for it."""
+        if self.main and {path.name for path in self.path.iterdir()} <= {"config.json", ".lock"}:
+            for path in self.path.iterdir():
+                path.unlink()
+            with suppress(OSError):  # another run may have come to be beside this one
+                for path in new:
+                    path.rmdir()
 
     def read_config(self) -> TrainConfig:
         """Return the configuration of the run that is here."""
