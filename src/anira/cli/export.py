@@ -1,10 +1,8 @@
 """`anira export TASK`: rows to a jsonl or Parquet file, all of them or none."""
 
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -87,7 +85,7 @@ def export(task: BlockTask, address: Address, out: Path, *, probes: bool, advanc
     """Write rows chunk by chunk; the file gets its name when it is complete."""
     first = address.first(task)
     chunks = _chunks(task, address, probes=probes, advance=advance)
-    with termination_as_interrupt(), replacing(out) as part:
+    with replacing(out) as part:
         if out.suffix == ".jsonl":
             _write_jsonl(chunks, part)
         else:
@@ -115,13 +113,3 @@ def _write_jsonl(chunks: Chunks, path: Path) -> None:
     with path.open("w") as file:
         for chunk in chunks:
             file.writelines(json_text(row) + "\n" for row in chunk)
-
-
-@contextmanager
-def termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does, through every `finally`."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)

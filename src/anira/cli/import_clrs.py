@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from anira.cli.clrs_files import read_rows
-from anira.cli.export import check_target, termination_as_interrupt
+from anira.cli.export import check_target
 from anira.cli.output import say_json, tell
 from anira.cli.parse import parse
 from anira.config import UserError, json_text, replacing
@@ -93,7 +93,7 @@ def import_clrs(options: Options) -> Counts:
     )
     counts = Counts()
     settings = {"anira_task": "clrs", "anira_config": json_text({"style": options.style})}
-    with termination_as_interrupt(), replacing(options.out) as part:
+    with replacing(options.out) as part:
         write_parquet(_chunks(options, counts), part, schema, settings)
         if not counts.written:
             raise UserError(f"{options.path}: no row is left to write; {_report(counts, options)}")

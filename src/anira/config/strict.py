@@ -94,9 +94,27 @@ def config_hash(config: Any) -> str:
     The values are those a stored configuration has, where a float field that was given 1 holds 1.0: equal
     configurations have equal hashes, before and after they are saved.
     """
-    stored = to_dict(from_dict(type(config), to_dict(config)))
-    canonical = json.dumps(stored, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:8]
+    return values_digest(stored_values(config))[:8]
+
+
+def values_digest(values: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of plain values, whatever the order of their keys."""
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def stored_values(config: Any) -> dict[str, Any]:
+    """Return a configuration as it is stored: plain values, each in the type that its field has."""
+    return to_dict(from_dict(type(config), to_dict(config)))
+
+
+def run_id(values: Mapping[str, Any]) -> str:
+    """Name a run by its configuration as it is stored: <preset>/<hash8>-s<seed>.
+
+    >>> run_id({"preset": "mano-fixed-cpu", "seed": 3})
+    'mano-fixed-cpu/5c3fe563-s3'
+    """
+    return f"{values.get('preset')}/{values_digest(values)[:8]}-s{values.get('seed')}"
 
 
 def _plain(value: Any) -> Any:
@@ -134,6 +152,8 @@ def _convert(hint: Any, value: Any, *, where: str) -> Any:
         return value
     if origin is tuple:
         return _convert_tuple(args, value, where=where)
+    if origin is dict and not isinstance(value, Mapping):
+        raise UserError(f"{where} must be a table of keys and values, not {value!r}")
     if origin is dict or hint is Any:
         check_finite(value, where)
         return value

@@ -1,19 +1,20 @@
 """Records: per-instance and per-token tables in Parquet, the only thing that analysis reads.
 
-An evaluation is a folder with two files a knob (of a task that is several in one: a subtask and knob), each written
-under another name first, so that an interrupt leaves whole files only and the next call goes on where this one
-stopped.
+An evaluation is a folder with two files per knob (of a task that is several in one: per subtask and knob), and
+evaluation.json, which lists them with their check-sums. A knob is done once it is listed: an interrupt leaves whole
+knobs only, and the next call goes on where this one stopped.
 """
 
 import io
-import json
-import os
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from anira.config import UserError, json_text
+from anira.config import UserError
+from anira.config.files import write_file
+from anira.config.folder import inside
+from anira.config.sealed import check_file, facts_of, read_sealed, write_sealed
 
 RECORDS_VERSION: Final = 2
 """2 has the token column `ce`; analysis still reads 1."""
@@ -71,6 +72,9 @@ TOKEN_SCHEMA: Final[dict[str, Any]] = {
 """Columns of the token table, one row an input position; probes follow as probe_*."""
 
 
+ASKED: Final = "evaluation.json"
+
+
 class RecordFolder:
     """The folder of one evaluation.
 
@@ -82,48 +86,94 @@ class RecordFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = inside(path.parent, path.name)
+        self._state = self._read()
 
     def open(self, asked: dict[str, Any]) -> None:
-        """Start or go on with an evaluation; a folder that holds another one is refused.
+        """Start or go on with an evaluation; a folder that holds another one is refused. Nothing is written yet.
 
         A complete one that an older version wrote stands as it is.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        facts = {"records_version": RECORDS_VERSION, **asked}
-        file = self.path / "evaluation.json"
-        if file.exists():
-            known = json.loads(file.read_text())
-            complete, version = known.pop("complete", False), known.get("records_version")
-            if {**known, "records_version": RECORDS_VERSION} != facts:
-                raise UserError(f"{self.path} holds another evaluation: remove it, or choose another --name")
-            if version != RECORDS_VERSION and not complete:
-                raise UserError(f"{self.path} was begun with records of version {version}: remove it")
-            facts = known
-        _write(file, _json({**facts, "complete": False}))
+        if not self._state:
+            self._state = {"records_version": RECORDS_VERSION, **asked, "complete": False, "files": {}}
+            return
+        version = self._state["records_version"]
+        known = {name: value for name, value in self._state.items() if name not in ("complete", "files")}
+        if known != {**asked, "records_version": version}:
+            raise UserError(f"{self.path} holds another evaluation: remove it, or choose another --name")
+        if version != RECORDS_VERSION and not self.is_complete():
+            raise UserError(f"{self.path} was begun with records of version {version}: remove it")
+
+    def is_complete(self) -> bool:
+        """Say whether all knobs that were asked for are here."""
+        return self._state.get("complete") is True
 
     def missing(self, knobs: list[int], subtask: str = "") -> list[int]:
         """Return the knobs that are still to be done."""
-        return [knob for knob in knobs if not (self._file("instances", knob, subtask)).exists()]
+        return [knob for knob in knobs if not self._names(knob, subtask) <= self._state["files"].keys()]
 
     def write(self, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame, subtask: str = "") -> None:
-        """Store one knob; the instances come last and mark it as done."""
-        for kind, table in (("tokens", tokens), ("instances", instances)):
-            _write(self._file(kind, knob, subtask), _parquet(table))
+        """Store one knob; what is not a number is refused."""
+        for kind, table in (("instances", instances), ("tokens", tokens)):
+            _check_finite(table, f"{kind} of knob {knob}")
+        self.path.mkdir(parents=True, exist_ok=True)
+        for kind, table in (("instances", instances), ("tokens", tokens)):
+            write_file(self.path / _name(kind, knob, subtask), _parquet(table))
+        self._state["files"] |= {name: facts_of(self.path / name) for name in sorted(self._names(knob, subtask))}
+        write_sealed(self.path / ASKED, self._state)
 
     def read(self, knob: int, subtask: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the instances and the tokens of one knob."""
-        instances, tokens = (pl.read_parquet(self._file(kind, knob, subtask)) for kind in ("instances", "tokens"))
+        """Return the instances and the tokens of one knob, as they were written."""
+        instances, tokens = (self._table(_name(kind, knob, subtask)) for kind in ("instances", "tokens"))
         return instances, tokens
 
     def close(self) -> None:
         """Mark the evaluation as complete."""
-        file = self.path / "evaluation.json"
-        _write(file, _json({**json.loads(file.read_text()), "complete": True}))
+        if not self.is_complete():
+            self._state["complete"] = True
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_sealed(self.path / ASKED, self._state)
 
-    def _file(self, kind: str, knob: int, subtask: str) -> Path:
-        name = f"{kind}-{subtask}" if subtask else kind
-        return self.path / f"{name}-k{knob:03d}.parquet"
+    def files(self) -> list[Path]:
+        """Return all files of the evaluation, as they were written."""
+        return [inside(self.path, ASKED), *(self._checked(name) for name in self._state["files"])]
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            state = read_sealed(inside(self.path, ASKED))
+        except FileNotFoundError:
+            return {}
+        if not isinstance(state.get("files"), dict) or "records_version" not in state:
+            raise UserError(f"{self.path / ASKED} does not list the records' files: remove {self.path}")
+        return state
+
+    def _table(self, name: str) -> pl.DataFrame:
+        path = self._checked(name)
+        try:
+            return pl.read_parquet(path)
+        except pl.exceptions.PolarsError as error:  # somebody listed what is no table
+            raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
+
+    def _checked(self, name: str) -> Path:
+        try:
+            return check_file(self.path, name, self._state["files"][name])
+        except UserError as error:
+            raise UserError(f"{error}; remove {self.path} to have it evaluated again") from error
+
+    @staticmethod
+    def _names(knob: int, subtask: str) -> set[str]:
+        return {_name(kind, knob, subtask) for kind in ("instances", "tokens")}
+
+
+def _name(kind: str, knob: int, subtask: str) -> str:
+    return f"{kind}-{subtask}-k{knob:03d}.parquet" if subtask else f"{kind}-k{knob:03d}.parquet"
+
+
+def _check_finite(table: pl.DataFrame, what: str) -> None:
+    for name, dtype in table.schema.items():
+        values = table[name].explode() if isinstance(dtype, pl.List) else table[name]
+        if values.dtype.is_float() and not values.drop_nulls().is_finite().all():
+            raise UserError(f"the model's {name} is not a finite number in some {what}: no records are written")
 
 
 def _parquet(table: pl.DataFrame) -> bytes:
@@ -131,17 +181,3 @@ def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     table.write_parquet(buffer)
     return buffer.getvalue()
-
-
-def _json(facts: dict[str, Any]) -> bytes:
-    return (json_text(facts, indent=2) + "\n").encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_suffix(".part")
-    try:
-        partial.write_bytes(content)
-        os.replace(partial, path)  # noqa: PTH105 (the atomic one)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -7,8 +7,9 @@ from typing import Any
 import polars as pl
 
 from anira.analysis import Claim
-from anira.analysis.records import read_asked
+from anira.analysis.stored import read_asked
 from anira.config import UserError, json_text, replacing, to_dict, write_file, write_files
+from anira.config.folder import inside
 from anira.evaluation import EvaluationConfig
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.csv import csv_text
@@ -76,7 +77,7 @@ def _place(run: UsedRun, name: str, setting: Setting, is_there: Callable[[Path],
 
     A published run stays as it is: what it lacks is made under its name in the folder of runs.
     """
-    own = run.folder / "records" / name
+    own = inside(run.folder, "records", *name.split("/"))
     if is_there(own) or not any(place in run.folder.parents for place in setting.published):
         return own
     beside = setting.runs / run.folder.parent.name / run.folder.name

@@ -115,4 +115,4 @@ def origin(run: Run) -> str:
     versions = [f"{name} {value}" for name, value in run.origin.get("versions", {}).items()]
     commit = f"commit {run.origin['git']}" if run.origin.get("git") else ""
     facts = [run.name, run.origin.get("date", ""), *versions, commit, run.origin.get("platform", "")]
-    return ", ".join(filter(None, facts))
+    return ", ".join(str(fact) for fact in facts if fact)

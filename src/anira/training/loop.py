@@ -17,13 +17,13 @@ from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.precision import choose_dtype
 from anira.tasks import IGNORE
-from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
+from anira.training.checkpoint import keep_last, latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
 from anira.training.evaluating import subject_of
 from anira.training.finite import FiniteSteps, NonFiniteError, NonFinitePlan, agreed, all_finite
 from anira.training.interrupts import Interrupts
-from anira.training.run import MetricsFile, keep_last
+from anira.training.run import NO_METRICS, MetricsFile
 from anira.training.sharding import follow, leading, shard, sharding_wanted
 from anira.training.trackers import Tracker
 
@@ -87,6 +87,8 @@ def train(
             if stop:
                 raise Interrupted(stop)
     _evaluate(run, step, "final", config.final_count)
+    if run.accelerator.is_main_process:
+        run.metrics.finish()
 
 
 def _set_up(
@@ -130,11 +132,11 @@ def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConf
 def _resume(run: _Run) -> int:
     checkpoint = latest_checkpoint(run.folder)
     if checkpoint is None:
-        loop = {"step": 0, "metrics_bytes": 0}
+        loop = {"step": 0, **NO_METRICS}
     else:
         loop = load_checkpoint(checkpoint, run.model, run.optimizer, config_hash(run.config))
     if run.accelerator.is_main_process:
-        run.metrics.truncate(loop["metrics_bytes"])
+        run.metrics.rewind(loop)
     run.finite.before = int(loop.get("skipped_steps", 0))
     return int(loop["step"])
 
@@ -297,7 +299,7 @@ def _save(run: _Run, step: int) -> None:
     loop = {
         "step": step,
         "config_hash": config_hash(run.config),
-        "metrics_bytes": run.metrics.flush() if main else 0,
+        **(run.metrics.state() if main else {}),
         **run.finite.counted(),
     }
     folder = run.folder / "checkpoints" / f"step-{step}"

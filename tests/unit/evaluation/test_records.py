@@ -4,9 +4,11 @@ import json
 
 import polars as pl
 import pytest
+from tests.sealing_support import edit_json
 from tests.unit.evaluation.evaluation_support import SUBJECT, TASKS, evaluated, model_for
 
 from anira.config import UserError
+from anira.config.sealed import write_sealed
 from anira.evaluation import EvaluationConfig, RecordFolder, evaluate
 
 TEXT, LONG, INT, FLOAT, TRUTH = pl.String, pl.Int64, pl.Int32, pl.Float32, pl.Boolean
@@ -82,27 +84,40 @@ def folder(tmp_path, asked=None):
 TABLE = pl.DataFrame({"a": [1]})
 
 
-def test_a_knob_counts_once_both_of_its_files_are_there(tmp_path):
+def test_a_knob_counts_once_it_is_listed(tmp_path):
     records = folder(tmp_path)
     assert records.missing([3, 4]) == [3, 4]
     records.write(3, TABLE, TABLE)
     assert records.missing([3, 4]) == [4]
-    (tmp_path / "e" / "tokens-k004.parquet").write_bytes(b"")  # the tokens come first: nothing is done yet
-    assert records.missing([3, 4]) == [4]
+    for name in ("tokens-k004.parquet", "instances-k004.parquet"):  # an interrupt came before they were listed
+        (tmp_path / "e" / name).write_bytes((tmp_path / "e" / name.replace("4", "3")).read_bytes())
+    assert folder(tmp_path).missing([3, 4]) == [4]
+
+
+def test_nothing_is_written_before_the_first_knob(tmp_path):
+    folder(tmp_path)
+    assert not (tmp_path / "e").exists()
 
 
 def test_it_is_complete_only_when_closed(tmp_path):
     records = folder(tmp_path)
-    state = tmp_path / "e" / "evaluation.json"
-    assert json.loads(state.read_text())["complete"] is False
+    records.write(3, TABLE, TABLE)
+    assert not folder(tmp_path).is_complete()
     records.close()
-    assert json.loads(state.read_text())["complete"] is True
-    folder(tmp_path)
-    assert json.loads(state.read_text())["complete"] is False
+    assert folder(tmp_path).is_complete()
+
+
+def test_a_second_call_changes_nothing(tmp_path):
+    records = folder(tmp_path)
+    records.write(3, TABLE, TABLE)
+    records.close()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "e").iterdir()}
+    folder(tmp_path).close()
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "e").iterdir()} == before
 
 
 def test_another_evaluation_in_the_same_folder_is_refused(tmp_path):
-    folder(tmp_path)
+    folder(tmp_path).close()
     before = (tmp_path / "e" / "evaluation.json").read_bytes()
     with pytest.raises(UserError, match="holds another evaluation") as caught:
         folder(tmp_path, {"knobs": [3, 5]})
@@ -113,28 +128,75 @@ def test_another_evaluation_in_the_same_folder_is_refused(tmp_path):
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_complete_evaluation_of_an_older_version_stands(tmp_path, complete):
     state = tmp_path / "e" / "evaluation.json"
-    folder(tmp_path)
-    state.write_text(json.dumps({"records_version": 1, "knobs": [3, 4], "complete": complete}))
+    folder(tmp_path).close()
+    edit_json(state, records_version=1, complete=complete)
     if complete:
+        before = state.read_bytes()
         folder(tmp_path).close()
-        assert json.loads(state.read_text()) == {"records_version": 1, "knobs": [3, 4], "complete": True}
+        assert state.read_bytes() == before
     else:  # going on would mix two versions
         with pytest.raises(UserError, match="was begun with records of version 1"):
             folder(tmp_path)
 
 
-def test_a_full_disk_leaves_whole_files_and_a_reason(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_whole_knobs_and_a_reason(tmp_path, monkeypatch):
     records = folder(tmp_path)
     records.write(3, TABLE, TABLE)
 
-    def full(source, target):
+    def full(self, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("anira.evaluation.records.os.replace", full)
-    with pytest.raises(UserError, match=r"cannot write .*tokens-k004.parquet: No space left on device"):
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(UserError, match=r"cannot write .*instances-k004.parquet: No space left on device"):
         records.write(4, TABLE, TABLE)
     assert {path.suffix for path in (tmp_path / "e").iterdir()} == {".json", ".parquet"}
-    assert records.missing([3, 4]) == [4]
+    assert folder(tmp_path).missing([3, 4]) == [4]
+
+
+def damaged(data):
+    return bytes([*data[:20], data[20] ^ 4, *data[21:]])
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", damaged])
+def test_a_damaged_table_is_refused_with_what_to_do(tmp_path, damage):
+    folder(tmp_path).write(3, TABLE, TABLE)
+    path = tmp_path / "e" / "tokens-k003.parquet"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UserError, match=r"of tokens-k003\.parquet has changed; remove .*/e to have it evaluated"):
+        folder(tmp_path).read(3)
+
+
+def test_a_damaged_or_foreign_list_is_refused(tmp_path):
+    folder(tmp_path).write(3, TABLE, TABLE)
+    state = tmp_path / "e" / "evaluation.json"
+    whole = state.read_text()
+    for text, complaint in (
+        (whole.replace("3,", "7,"), "has changed since"),
+        ("{", "cannot read"),
+        ("{}", "has no check-sum"),
+        ("[" * 9999, "nested"),
+    ):
+        state.write_text(text)
+        with pytest.raises(UserError, match=complaint):
+            folder(tmp_path)
+    write_sealed(state, {"records_version": 2})
+    with pytest.raises(UserError, match="does not list the records' files"):
+        folder(tmp_path)
+
+
+def test_a_folder_that_is_a_link_is_not_written_in(tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "e").symlink_to(tmp_path / "outside")
+    with pytest.raises(UserError, match="is a symbolic link"):
+        folder(tmp_path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [0.5, float("nan")]])
+def test_what_is_not_a_number_is_not_written(tmp_path, value):
+    table = pl.DataFrame({"a": [1], "exit_probs": [value]})
+    with pytest.raises(UserError, match="model's exit_probs is not a finite number in some tokens of knob 3"):
+        folder(tmp_path).write(3, TABLE, table)
+    assert not list(tmp_path.iterdir())
 
 
 def test_subtasks_have_files_of_their_own(tmp_path):

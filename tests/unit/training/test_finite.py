@@ -8,6 +8,7 @@ import pytest
 import torch
 from tests.training_support import assert_same_run, begin, metrics, resume, spoil_losses, tiny_config, weights
 
+from anira.config import config_hash
 from anira.training import RunFolder, loop, train
 from anira.training.checkpoint import check_checkpoint, latest_checkpoint
 from anira.training.finite import FiniteSteps, NonFiniteError, all_finite
@@ -37,7 +38,7 @@ def test_such_a_step_stops_the_run_and_what_was_kept_is_good(tmp_path, spoil, pa
     last = path / "checkpoints" / "step-4"
     assert str(caught.value).startswith(f"the loss of step 5 is not finite, and the last good checkpoint is {last}: ")
     assert latest_checkpoint(path) == last
-    check_checkpoint(last)
+    check_checkpoint(last, config_hash(config))
     assert [line["step"] for line in metrics(path)] == [1, 2, 3, 4]
     assert all(value.isfinite().all() for value in weights(path).values())
 
