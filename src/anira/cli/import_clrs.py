@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from anira.cli.clrs_files import find_files, read_rows
-from anira.cli.export import check_target, termination_as_interrupt
+from anira.cli.export import check_target
 from anira.cli.json_rows import parse_line
 from anira.cli.output import say_json, tell
 from anira.cli.parse import parse
@@ -108,7 +108,7 @@ def import_clrs(options: Options, files: Sequence[Path]) -> Counts:
     )
     counts = Counts()
     settings = {"anira_task": "clrs", "anira_config": json_text({"style": options.style})}
-    with termination_as_interrupt(), replacing(options.out) as part:
+    with replacing(options.out) as part:
         write_parquet(_chunks(options, files, counts), part, schema, settings, longest=options.max_length)
         if not counts.written:
             raise UserError(f"{options.path}: no row is left to write; {_report(counts, options)}")

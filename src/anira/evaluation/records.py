@@ -119,7 +119,7 @@ class RecordFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         for kind, table in (("instances", instances), ("tokens", tokens)):
             write_file(self.path / _name(kind, knob, subtask), _parquet(table))
-        self._state["files"] |= {name: facts_of(self.path / name) for name in self._names(knob, subtask)}
+        self._state["files"] |= {name: facts_of(self.path / name) for name in sorted(self._names(knob, subtask))}
         write_sealed(self.path / ASKED, self._state)
 
     def read(self, knob: int, subtask: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
