@@ -27,7 +27,7 @@ class CoreOutput:
     h: Float[Tensor, "*tokens dim"]
     state: Any
     executed: Int[Tensor, "*tokens"]
-    iteration_states: tuple[Float[Tensor, "batch time dim"], ...] = ()
+    iteration_states: tuple[Float[Tensor, "*tokens dim"], ...] = ()
 
 
 def run_parallel(
