@@ -1,4 +1,4 @@
-"""What several test folders share: running the command line, in this process or in a child."""
+"""What several test folders share: checked types, and running the command line, in this process or in a child."""
 
 import os
 import resource
@@ -9,9 +9,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 import pytest
+import tests.type_checks
 from hypothesis import settings
 
-from anira.cli import main
+# Before the first import of the package: each of its functions then checks the types and shapes that it declares.
+tests.type_checks.install("anira")
+
+from anira.cli import main  # noqa: E402
 
 # A slow machine is no bug: nothing here is judged by absolute time.
 settings.register_profile("anira", deadline=None)

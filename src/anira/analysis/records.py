@@ -72,8 +72,8 @@ def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
     return Evaluation(
         folder,
         asked,
-        pl.scan_parquet([instances[knob] for knob in knobs]),
-        pl.scan_parquet([tokens[knob] for knob in knobs]),
+        pl.scan_parquet([instances[knob] for knob in knobs], glob=False),
+        pl.scan_parquet([tokens[knob] for knob in knobs], glob=False),
         tuple(_what_is_missing(asked, name, knobs, half=sorted(instances.keys() ^ tokens.keys()))),
         name,
     )

@@ -52,14 +52,14 @@ def _show(options: Options) -> None:
     from anira.analysis import find_subtasks, judge_claims, load_evaluation, overview, summarize
 
     folders = _folders(options)
-    if options.evaluation is None and not options.json:
-        _name_others(options.runs, folders)
     several = [folder for folder in folders if options.subtask is None and len(find_subtasks(folder)) > 1]
     single = [folder for folder in folders if folder not in several]
     evaluations = [load_evaluation(folder, options.subtask) for folder in single]  # all are checked before work starts
     for folder in several:
         for subtask in find_subtasks(folder):
             load_evaluation(folder, subtask)
+    if options.evaluation is None and not options.json:
+        _name_others(options.runs, folders)
     summaries = [_said(summarize(one, seed=options.seed), _text, options) for one in evaluations]
     overviews = [_said(overview(folder, seed=options.seed), _overview_text, options) for folder in several]
     verdicts = judge_claims(summaries)

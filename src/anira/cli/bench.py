@@ -10,6 +10,8 @@ from anira.cli.output import say, say_json, tell
 from anira.cli.parse import parse
 from anira.config import UserError, nearest
 
+_MOST: Final = {"repeats": 10_000, "rows": 1 << 20, "sentences": 1_000_000}  # bounds against typing errors
+
 
 @dataclass(frozen=True, kw_only=True)
 class TasksOptions:
@@ -67,8 +69,9 @@ def run(argv: list[str]) -> None:
         raise UserError(f"unknown benchmark {name!r}: {nearest(name, BENCHMARKS)}")
     summary, measure, options_class = BENCHMARKS[name]
     options: Any = parse(options_class, rest, prog=f"anira bench {name}", description=f"Measure {summary}.")
-    if options.repeats < 1:
-        raise UserError(f"--repeats must be at least 1, not {options.repeats}")
+    for option, most in _MOST.items():
+        if not 1 <= getattr(options, option, 1) <= most:
+            raise UserError(f"--{option} must be at least 1 and at most {most:,}, not {getattr(options, option)}")
     result, table = measure(options)
     if options.json:
         say_json(result, indent=2)

@@ -52,6 +52,7 @@ def run(argv: list[str]) -> None:
     check_threshold(options.select, options.threshold)
     from anira.evaluation import EvaluationConfig, evaluated_cells
     from anira.training.evaluating import evaluate_loaded
+    from anira.training.fitting import check_evaluation
     from anira.training.run import load_run
 
     if options.name is not None:
@@ -66,8 +67,10 @@ def run(argv: list[str]) -> None:
         decode="generated" if options.generate else "parallel",
         override=options.override or "",
     )
+    cells = evaluated_cells(task, wanted.knobs)
+    check_evaluation(cells, wanted.count, loaded[0].model["max_depth"])
     folder = inside(options.run, "records", options.name or _name(loaded[2], options))
-    total = len(evaluated_cells(task, wanted.knobs)) * wanted.count
+    total = len(cells) * wanted.count
     with progress(total, "instances") as advance:
         done = 0
 

@@ -42,8 +42,7 @@ def _check_numbers(options: Any, prefix: str = "--") -> None:
         if dataclasses.is_dataclass(value):
             flat = any(getattr(mark, "name", None) == "" for mark in getattr(field.type, "__metadata__", ()))
             _check_numbers(value, prefix if flat else f"{name}.")
-        for number in value if isinstance(value, tuple) else (value,):
-            check_finite(number, name)
+        check_finite(value, name)
 
 
 def parse_with_task(options: type[Opts], argv: list[str], *, command: str, summary: str) -> tuple[Opts, BlockTask]:

@@ -14,6 +14,8 @@ from anira.cli.rows import Address, probe_values, row_values
 from anira.config import UserError
 from anira.tasks import BlockTask, Rows
 
+_MOST = 1_000_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -62,6 +64,8 @@ def _chosen(options: Options, task: BlockTask) -> Iterator[tuple[dict[str, Any],
             raise UserError(f"--question brings its own instance: leave out {', '.join(given)}")
         yield {"stream": None, "seed": None, "index": None}, task.read(options.question), 0
         return
+    if options.count is not None and options.count > _MOST:
+        raise UserError(f"sample prints at most {_MOST:,} instances: anira export {task.name} writes more, to a file")
     seed, stream, count = options.seed or 0, options.split or "train", 1 if options.count is None else options.count
     address = Address(seed=seed, stream=stream, start=0, count=count, knob=options.knob)
     address.first(task)  # a knob or a seed out of range is found here

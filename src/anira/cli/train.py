@@ -163,10 +163,16 @@ def _start(config: "TrainConfig", options: TrainOptions) -> None:
     from anira.training import RunFolder
 
     _check(config, options.tracker)
-    with RunFolder.for_config(options.out, config) as folder:
+    folder = RunFolder.for_config(options.out, config)
+    new = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
+    with folder:
         folder.write_config(config)
-        with _resumable(folder.path, options):
-            _train(config, folder, options, resume=False)
+        try:
+            with _resumable(folder.path, options):
+                _train(config, folder, options, resume=False)
+        except UserError:
+            folder.remove_unless_begun(new)
+            raise
     _print_path(folder)
 
 

@@ -76,7 +76,7 @@ def train_text(line: dict[str, Any]) -> str:
     """Write the figures of a training line shortly."""
     depths = f"depth {line['depth_answer']:.2f} answer, {line['depth_prompt']:.2f} prompt"
     loss = "not finite" if line["loss"] is None else f"{line['loss']:.3f}"
-    skipped = f"  {line['skipped_steps']} steps left out" if line.get("skipped_steps") else ""
+    skipped = f"  steps left out: {line['skipped_steps']}" if line.get("skipped_steps") else ""
     speed = f"{line['tokens_per_second']:,.0f} tokens/s"
     return f"loss {loss}  accuracy {line['accuracy']:.2f}  {depths}  {speed}{skipped}"
 

@@ -5,7 +5,7 @@ The configurations themselves are frozen keyword-only dataclasses that live besi
 
 from anira.config.errors import SAME_SIGNAL, Interrupted, UserError, nearest
 from anira.config.files import remove_parts, replacing, replacing_folder, write_file, write_files
-from anira.config.strict import check_finite, config_hash, from_dict, json_text, load, save, to_dict
+from anira.config.strict import check_finite, config_hash, from_dict, json_text, later, load, save, to_dict
 from anira.config.terminal import command, printable
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "config_hash",
     "from_dict",
     "json_text",
+    "later",
     "load",
     "nearest",
     "printable",

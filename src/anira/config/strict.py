@@ -17,6 +17,7 @@ from anira.config.errors import UserError, nearest
 from anira.config.files import write_file
 
 C = TypeVar("C")
+T = TypeVar("T")
 _LARGEST_FLOAT = 2**1023  # a larger integer may have no float at all
 
 
@@ -32,11 +33,17 @@ def to_dict(config: Any) -> dict[str, Any]:
     return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
 
 
+def later(before: T) -> T:
+    """Declare a field that configurations stored earlier do not have: it is missing there, and means `before`."""
+    made: T = dataclasses.field(default=before, metadata={"before": before})
+    return made
+
+
 def from_dict(cls: type[C], data: Mapping[str, Any]) -> C:
     """Build a configuration from plain values; the inverse of `to_dict`.
 
     Every key must be there and no other: a stored configuration says everything, so that a later change of a
-    default cannot change what an old file means.
+    default cannot change what an old file means. Only a field made by `later` may be missing.
     """
     return _build(cls, data, where=cls.__name__)
 
@@ -104,8 +111,12 @@ def values_digest(values: Mapping[str, Any]) -> str:
 
 
 def stored_values(config: Any) -> dict[str, Any]:
-    """Return a configuration as it is stored: plain values, each in the type that its field has."""
-    return to_dict(from_dict(type(config), to_dict(config)))
+    """Return a configuration as it is stored: plain values, each in the type that its field has.
+
+    A field made by `later` is left out where it says what its absence says, so that stored runs keep their hash.
+    """
+    values, before = to_dict(from_dict(type(config), to_dict(config))), _before(type(config))
+    return {name: value for name, value in values.items() if name not in before or value != before[name]}
 
 
 def run_id(values: Mapping[str, Any]) -> str:
@@ -135,10 +146,17 @@ def _build(cls: type[C], data: object, *, where: str) -> C:
     for key in data:
         if key not in names:
             raise UserError(f"unknown key {key!r} in {where}: {nearest(key, names)}")
+    before = _before(cls)
     for name in names:
-        if name not in data:
+        if name not in data and name not in before:
             raise UserError(f"missing key {name!r} in {where}: {nearest(name, data) if data else 'it is empty'}")
+    data = {**before, **data}
     return cls(**{name: _convert(hints[name], data[name], where=f"{where}.{name}") for name in names})
+
+
+def _before(cls: Any) -> dict[str, Any]:
+    """Return what the fields that `later` made meant before they were there."""
+    return {field.name: field.metadata["before"] for field in dataclasses.fields(cls) if "before" in field.metadata}
 
 
 def _convert(hint: Any, value: Any, *, where: str) -> Any:

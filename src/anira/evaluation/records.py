@@ -115,14 +115,14 @@ class RecordFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         for kind, table in (("instances", instances), ("tokens", tokens)):
             write_file(self.path / _name(kind, knob, subtask), _parquet(table))
-        self._state["files"] |= {name: facts_of(self.path / name) for name in self._names(knob, subtask)}
+        self._state["files"] |= {name: facts_of(self.path / name) for name in sorted(self._names(knob, subtask))}
         write_sealed(self.path / ASKED, self._state)
 
     def read(self, knob: int, subtask: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the instances and the tokens of one knob, as they were written."""
         instances, tokens = (self._checked(_name(kind, knob, subtask)) for kind in ("instances", "tokens"))
         check_files(self._state, knob, instances, tokens)
-        return pl.read_parquet(instances), pl.read_parquet(tokens)
+        return pl.read_parquet(instances, glob=False), pl.read_parquet(tokens, glob=False)
 
     def close(self) -> None:
         """Mark the evaluation as complete."""

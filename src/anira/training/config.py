@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from anira.config import UserError, check_finite, from_dict, to_dict
+from anira.config import UserError, check_finite, from_dict, later, to_dict
 from anira.models import AniraConfig
 from anira.models.policies import policy_class
 from anira.tasks import BlockTask, make_task
@@ -45,7 +45,9 @@ class TrainSettings:
     learning_rate: float = 1e-3
     """Rate of AdamW after the warm-up."""
     warmup_steps: int = 100
-    """The rate rises linearly over so many steps, then stays."""
+    """The rate rises linearly over so many steps."""
+    schedule: Literal["constant", "linear"] = later("constant")
+    """What the rate does after the warm-up: stay, or fall linearly to zero at the end."""
     gamma_warmup_steps: int = 0
     """The compute weight rises linearly over so many steps; 0 is the paper's constant weight."""
     betas: tuple[float, float] = (0.9, 0.999)

@@ -10,6 +10,7 @@ import torch
 
 from anira.config import UserError
 from anira.config.machine import check_room
+from anira.evaluation import evaluated_cells
 from anira.inference import Cost
 from anira.inference.cost import layer_flops
 from anira.models import AniraConfig
@@ -34,25 +35,28 @@ def check_fits(config: TrainConfig) -> None:
     # Rows are made a block at a time anyway, and in a block the longest row is longer than in a batch.
     block = task.rows(seed=config.seed, stream="train", start=0, count=task.block)
     longest = check_lengths(block, config.max_length)
-    shape = config.make_model_config(task)
-    room = None if here.device.type == "cpu" else torch.cuda.get_device_properties(here.device).total_memory
+    check_room(config.batch_size * longest * _ROW, f"a batch of {config.batch_size} rows")
+    shape, share = config.make_model_config(task), config.batch_size // here.num_processes // config.accumulation
     wide = 2 if config.precision == "float64" else 1
     state = wide * state_bytes(shape) // (here.num_processes if sharding_wanted() else 1)
-    check_room(state, _model(shape), room, f"{here.device}" if room else "this machine's memory")
-    share = config.batch_size // here.num_processes // config.accumulation
-    check_room(config.batch_size * longest * _ROW, f"a batch of {config.batch_size} rows")
-    if not sharding_wanted():  # there, layers may be computed twice instead of being kept
-        kept = wide * step_bytes(shape, share * longest) / (2 if half else 1)
-        what = f"a step of {share} rows of up to {longest} tokens, with {_model(shape)},"
-        check_room(state + kept, what, room, f"{here.device}" if room else "this machine's memory")
-    for name in ("eval_count", "final_count"):
-        check_evaluation(task, getattr(config, name), shape.max_depth)
+    # Where a model is sharded, layers may be computed twice instead of being kept.
+    kept = 0 if sharding_wanted() else wide * step_bytes(shape, share * longest) // (2 if half else 1)
+    widths = f"hidden_size {shape.hidden_size} and intermediate_size {shape.intermediate_size}"
+    _check_device(state, f"a model of {widths}", here.device)
+    _check_device(state + kept, f"a step of {share} rows at {widths} and max_depth {shape.max_depth}", here.device)
+    check_evaluation(evaluated_cells(task, None), max(config.eval_count, config.final_count), shape.max_depth)
 
 
-def check_evaluation(task: Task, count: int, max_depth: int, knobs: Sequence[int] = ()) -> None:
-    """Raise a UserError if the records of so many instances of a knob do not fit; they are made knob by knob."""
-    part = task.parts()[0]
-    knob = max(knobs or part.knob.seen)
+def _check_device(needed: int, what: str, device: torch.device) -> None:
+    if device.type == "cuda":
+        check_room(needed, what, torch.cuda.get_device_properties(device).total_memory, str(device))
+    else:
+        check_room(needed, what)
+
+
+def check_evaluation(cells: Sequence[tuple[Task, int]], count: int, max_depth: int) -> None:
+    """Raise a UserError if the records of so many instances do not fit; they are made for one knob at a time."""
+    part, knob = max(cells, key=lambda cell: cell[1])
     tokens = int(part.rows(seed=0, stream="eval", start=0, count=1, knob=knob).lengths[0])
     check_room(count * tokens * (_RECORD + 8 * max_depth), f"an evaluation of {count} instances of each knob")
 
@@ -68,8 +72,3 @@ def state_bytes(shape: AniraConfig) -> int:
 def step_bytes(shape: AniraConfig, tokens: int) -> int:
     """Return what a step keeps of so many tokens for its backward pass, decisions aside."""
     return activation_bytes(shape, Cost(tokens, tokens * shape.max_depth, 0, 0, 0, 0, 0))
-
-
-def _model(shape: AniraConfig) -> str:
-    widths = f"hidden_size {shape.hidden_size}, intermediate_size {shape.intermediate_size}"
-    return f"a model of {widths}, max_depth {shape.max_depth}"

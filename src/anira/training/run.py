@@ -4,7 +4,8 @@ import fcntl
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +17,7 @@ from accelerate.utils import parse_flag_from_env
 from huggingface_hub.errors import StrictDataclassError
 
 from anira.config import UserError, command, config_hash, from_dict, json_text
-from anira.config.files import write_file
+from anira.config.files import remove_parts, write_file
 from anira.config.folder import inside
 from anira.config.sealed import digest, end_line, read_sealed, write_sealed
 from anira.config.strict import run_id, stored_values
@@ -70,6 +71,8 @@ class RunFolder:
         except OSError:
             os.close(self._lock)
             raise UserError(f"another process is training in {self.path}") from None
+        for folder in (self.path, self.path / CHECKPOINTS):
+            remove_parts(folder)  # of a process that was killed: whoever has the lock is alone here
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,6 +98,15 @@ class RunFolder:
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         write_sealed(self.path / _OWN[0], facts)
+
+    def remove_unless_begun(self, new: Sequence[Path]) -> None:
+        """Leave nothing of a run that failed before its first result, nor of the folders that were made for it."""
+        if self.main and {path.name for path in self.path.iterdir()} <= {"config.json", ".lock"}:
+            for path in self.path.iterdir():
+                path.unlink()
+            with suppress(OSError):  # another run may have come to be beside this one
+                for path in new:
+                    path.rmdir()
 
     def read_config(self) -> TrainConfig:
         """Return the configuration of the run that is here."""

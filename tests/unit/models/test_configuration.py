@@ -1,3 +1,5 @@
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,13 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"num_prelude_layers": -1}, "num_prelude_layers must be at least 0, not -1"),
     ({"num_coda_layers": -1}, "num_coda_layers must be at least 0, not -1"),
     ({"vocab_size": 0}, "vocab_size must be at least 1, not 0"),
+    ({"hidden_size": 0}, "hidden_size must be at least 1, not 0"),
+    ({"intermediate_size": -1}, "intermediate_size must be at least 1, not -1"),
+    ({"num_attention_heads": 0}, "num_attention_heads must be at least 1, not 0"),
+    ({"max_position_embeddings": 0}, "max_position_embeddings must be at least 1, not 0"),
+    ({"initializer_range": -1.0}, "initializer_range must be at least 0, not -1.0"),
+    ({"initializer_range": float("nan")}, "initializer_range must be at least 0, not nan"),
+    ({"initial_state_std": float("inf")}, "initial_state_std must be at least 0, not inf"),
     ({"freeze": "state", "num_core_layers": 2}, "use freeze='kv' .or leave it out. with num_core_layers=2"),
     ({"freeze": "keys"}, "freeze must be one of state, kv, not 'keys'"),
     ({"injection": "mul"}, "injection must be one of none, add, concat-linear, not 'mul'"),
@@ -91,3 +100,18 @@ def test_a_configuration_survives_its_dictionary() -> None:
     config = small_config("anira-o", options={"base": 1.5}, injection="add", initial_state="zero", num_core_layers=2)
     again = AniraConfig.from_dict(config.to_dict())
     assert again.to_dict() == config.to_dict()
+
+
+def test_keys_that_hugging_face_writes_are_accepted(tmp_path: Path) -> None:
+    """Of this version by name, and of newer ones whatever they are; our own unknown keys stay errors."""
+    small_config("anira-o").save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    saved = json.loads(file.read_text())
+    newer = {"transformers_version": "99.0.0", "a_field_of_the_future": 3}
+    for extra in ({"auto_map": {"AutoConfig": "x.Y"}}, {"quantization_config": {"quant_method": "torchao"}}, newer):
+        file.write_text(json.dumps(saved | extra))
+        loaded = AniraConfig.from_pretrained(tmp_path)
+        assert loaded.to_dict()["policy"] == saved["policy"]
+    file.write_text(json.dumps(saved | {"a_field_of_the_future": 3}))
+    with pytest.raises(UserError, match="unknown key 'a_field_of_the_future'"):
+        AniraConfig.from_pretrained(tmp_path)

@@ -6,10 +6,9 @@ import shutil
 
 import pytest
 import torch
-from tests.training_support import assert_same_run, begin, metrics, resume, tiny_config, weights
+from tests.training_support import assert_same_run, begin, metrics, resume, spoil_losses, tiny_config, weights
 
 from anira.config import config_hash
-from anira.models import AniraForCausalLM
 from anira.training import RunFolder, loop, train
 from anira.training.checkpoint import check_checkpoint, latest_checkpoint
 from anira.training.finite import FiniteSteps, NonFiniteError, all_finite
@@ -19,23 +18,7 @@ CONFIG = tiny_config(log_every=1, eval_every=100, checkpoint_every=2)
 
 @pytest.fixture
 def spoil(monkeypatch):
-    """Make a number of the model's output infinite at chosen calls (counted from 1), so that its gradient is none."""
-
-    def spoil(calls):
-        times, forward = 0, AniraForCausalLM.forward
-
-        def spoiled(model, *words, **options):
-            nonlocal times
-            output = forward(model, *words, **options)
-            times += model.training
-            if model.training and times in calls:
-                output.losses["ce"] = output.losses["ce"] * math.inf
-                output.loss = sum(output.losses.values())
-            return output
-
-        monkeypatch.setattr(AniraForCausalLM, "forward", spoiled)
-
-    return spoil
+    return lambda calls: spoil_losses(monkeypatch, calls)
 
 
 def go_on(path, plan="stop"):

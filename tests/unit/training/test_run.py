@@ -73,6 +73,19 @@ def test_within_a_process_neither(tmp_path):
         pass
 
 
+def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path):
+    path = begin(tmp_path, CONFIG)
+    stale = [path / ".config.json.elsewhere.1.part", path / "checkpoints" / ".step-7.elsewhere.1.part"]
+    stale[0].write_text("half")
+    stale[1].mkdir(parents=True)
+    with RunFolder(path):
+        assert not any(part.exists() for part in stale)
+        stale[0].write_text("its own")
+        with pytest.raises(UserError, match="another process"), RunFolder(path):
+            pass
+        assert stale[0].exists()
+
+
 @pytest.mark.parametrize("content", [None, "{", "[]", "{}", '{"config": {}}', '{"config": {"preset": 3}}'])
 def test_what_is_not_a_run_is_refused_by_name(tmp_path, content):
     if content is not None:

@@ -113,11 +113,10 @@ class Allocation:
 class TaskLoss:
     """What the task's loss looks like token by token; a policy's loss may read all of it."""
 
-    ce: Float[Tensor, "states batch time"]
+    ce: Float[Tensor, "states *tokens"]
     """Cross-entropy at the position that predicts, 0 where there is no answer token."""
-    predicted: Int[Tensor, "states batch time"]
-    answer_mask: Bool[Tensor, "batch time"]
-    valid: Bool[Tensor, "batch time"]
+    answer_mask: Bool[Tensor, "*tokens"]
+    valid: Bool[Tensor, "*tokens"]
     num_valid_tokens: Float[Tensor, " batch"] | Int[Tensor, ""] | Float[Tensor, ""] | float
     """Valid tokens of the global batch, so that parts of a batch add up to the loss of the whole.
 
@@ -126,7 +125,7 @@ class TaskLoss:
     scale: Tensor | float = 1.0
     """Multiplies the compute weight gamma; a schedule (warm-up) sets it."""
 
-    def mean_over_valid(self, values: Float[Tensor, "batch time"]) -> Float[Tensor, ""]:
+    def mean_over_valid(self, values: Float[Tensor, "*tokens"]) -> Float[Tensor, ""]:
         """Return the sum over valid tokens divided by their number in the global batch."""
         return (values.masked_fill(~self.valid, 0.0).sum(-1) / self.num_valid_tokens).sum()
 
@@ -208,13 +207,10 @@ class ComputePolicy(nn.Module, ABC):
 
 
 def passthrough(h: Tensor, candidate: Tensor, route: Route) -> Tensor:
-    """Return weight * candidate + (1 - weight) * h (paper, equation 5).
-
-    In this form, a weight of exactly 0 or 1 gives exactly `h` or `candidate`; h + weight * (candidate - h) would not.
-    """
+    """Return weight * candidate + (1 - weight) * h (paper, equation 5), exactly `h` or `candidate` at 0 and 1."""
     if route.weight is None:
         if route.whole:
             return candidate
         return torch.where(route.run.unsqueeze(-1), candidate, h)
-    weight = route.weight.to(h.dtype).unsqueeze(-1)
-    return weight * candidate + (1 - weight) * h
+    # lerp counts from the nearer end, so that both ends are exact, and is one operation instead of four.
+    return torch.lerp(h, candidate, route.weight.to(h.dtype).unsqueeze(-1))
