@@ -1,8 +1,8 @@
 """Give published runs of before the check-sums the check-sums of now: python results/seal.py RUN ...
 
 What a run says stays as it is, byte for byte: weights, tables, and the lines of its metrics. Added are check-sums: to
-config.json and evaluation.json (with the list of tables), in place of the old manifest.json of a checkpoint, whose hashes
-are compared first, and as a last line of metrics.jsonl.
+config.json and evaluation.json (with the list of tables), in place of the old manifest.json of a checkpoint, whose
+hashes are compared first, and as a last line of metrics.jsonl.
 """
 
 import json

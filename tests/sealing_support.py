@@ -30,10 +30,10 @@ def seal_evaluation(folder: Path, asked: dict[str, Any] | None = None) -> Path:
     asked = plain(folder / "evaluation.json") if asked is None else asked
     files = sorted(folder.glob("*.parquet"))
     for file in files:
-        table = pl.read_parquet(file)
+        table = pl.read_parquet(file, glob=False)
         if "run_id" in asked and "run_id" in table.columns and (table["run_id"] != asked["run_id"]).any():
             table.with_columns(run_id=pl.lit(asked["run_id"])).write_parquet(file)
-    instances = [pl.read_parquet(file) for file in files if file.name.startswith("instances")]
+    instances = [pl.read_parquet(file, glob=False) for file in files if file.name.startswith("instances")]
     told = next((table.row(0, named=True) for table in instances if len(table)), {})
     labels = {name: told[name] for name in LABELS if name in told}
     listed = {file.name: facts_of(file) for file in files}
@@ -53,7 +53,7 @@ def plain(path: Path) -> dict[str, Any]:
 
 def edit_table(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     """Change a table of an evaluation; its check-sum is right again."""
-    change(pl.read_parquet(path)).write_parquet(path)
+    change(pl.read_parquet(path, glob=False)).write_parquet(path)
     seal_evaluation(path.parent)
 
 

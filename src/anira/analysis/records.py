@@ -90,8 +90,8 @@ def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
     return Evaluation(
         folder,
         asked,
-        pl.scan_parquet([instances[knob] for knob in knobs]),
-        pl.scan_parquet([tokens[knob] for knob in knobs]),
+        pl.scan_parquet([instances[knob] for knob in knobs], glob=False),
+        pl.scan_parquet([tokens[knob] for knob in knobs], glob=False),
         tuple(_what_is_missing(asked, name, knobs, half=sorted(instances.keys() ^ tokens.keys()))),
         name,
     )
@@ -133,7 +133,7 @@ def _check_knob(asked: Mapping[str, Any], knob: int, instances: Path, tokens: Pa
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
     """Return the columns of a table that are checked: those that analysis reads, and all that hold numbers."""
     try:
-        schema = pl.read_parquet_schema(path)
+        schema = pl.scan_parquet(path, glob=False).collect_schema()
         for name, kind in columns.items():
             if name not in schema:
                 raise UserError(f"{path} has no column {name!r}: it was not written by anira evaluate")
@@ -142,7 +142,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
         if schema.get("exit_probs", pl.Null) not in (pl.Null, pl.List(pl.Float32), pl.List(pl.Float64)):
             raise UserError(f"{path}: column 'exit_probs' must be lists of floats, not {schema['exit_probs']}")
         numbers = [name for name, dtype in schema.items() if dtype.is_float() or name == "exit_probs"]
-        return pl.read_parquet(path, columns=list(dict.fromkeys([*columns, *numbers])))
+        return pl.read_parquet(path, columns=list(dict.fromkeys([*columns, *numbers])), glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UserError(f"cannot read {path}: {_first_line(error)}; evaluate this knob again") from error
 

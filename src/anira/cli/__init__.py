@@ -174,7 +174,7 @@ def _import_plugins(names: list[str]) -> None:
             import_module(name)
         except UserError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UserError(f"cannot import plugin {name!r}: {type(error).__name__}: {error}") from error
 
 

@@ -57,8 +57,8 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
     from anira.inference import Stepwise
 
     rows = task.read(options.words[0])
-    start, *rest = rows.answer_positions(0)
-    if rest and rest[-1] - start > len(rest):
+    start = rows.answer_positions(0)[0]
+    if not rows.has_one_answer(0):
         raise UserError("a question with several answers is not answered here: ask for one at a time")
     truth = rows.answer(0)
     session = Stepwise(model, select=options.select, threshold=options.threshold)

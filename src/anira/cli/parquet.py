@@ -13,7 +13,8 @@ from anira import __version__
 from anira.config import json_text, to_dict
 from anira.tasks import BlockTask, Rows
 
-_ROW_GROUP = 16384  # rows that polars collects before it writes them
+_ROW_GROUP = 16384  # rows that polars collects before it writes them,
+_TOKENS = 1 << 26  # and tokens, where rows are long
 
 
 def columns(task: BlockTask, rows: Rows, *, probes: bool) -> pl.Schema:
@@ -38,9 +39,10 @@ def settings(task: BlockTask) -> dict[str, str]:
 
 
 def write_parquet(
-    chunks: Iterator[list[dict[str, Any]]], path: Path, schema: pl.Schema, metadata: dict[str, str]
+    chunks: Iterator[list[dict[str, Any]]], path: Path, schema: pl.Schema, metadata: dict[str, str], *, longest: int = 1
 ) -> None:
-    """Write all chunks, each a list of rows with exactly the columns of the schema."""
+    """Write all chunks, each a list of rows with exactly the columns of the schema and at most `longest` tokens."""
+    size = max(1, min(_ROW_GROUP, _TOKENS // longest))
     stopped = threading.Event()
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
@@ -55,7 +57,7 @@ def write_parquet(
     with ThreadPoolExecutor(1) as pool:
         try:
             rows = register_io_source(frames, schema=schema)
-            pool.submit(rows.sink_parquet, path, row_group_size=_ROW_GROUP, metadata=metadata).result()
+            pool.submit(rows.sink_parquet, path, row_group_size=size, metadata=metadata).result()
         except pl.exceptions.PolarsError as error:
             raise OSError(str(error)) from error  # a full disk, a lost folder: all that can go wrong in writing
         finally:

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import platform
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from anira.config.errors import UserError
 
 PART: Final = ".part"
 """How the name of everything ends that is still being written."""
+_OLD: Final = f".old{PART}"
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -65,22 +67,21 @@ def replacing(path: Path) -> Iterator[Path]:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path`, which takes its place at the end, or vanishes if anything went wrong."""
     part = _part(path)
-    before = part.with_suffix(f".old{PART}")
-    with _failures_named(path), _removed_at_the_end(part), _removed_at_the_end(before):
+    with _failures_named(path), _removed_at_the_end(part):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _restore(path.parent)
         _remove_stale(path)
-        _remove(part)
-        part.mkdir(parents=True)
+        part.mkdir()
         yield part
         for inside in part.rglob("*"):
             _sync(inside)
-        if path.exists():
-            path.rename(before)  # a folder with something in it cannot be replaced at one stroke
-        part.rename(path)
+        _exchange(part, path)
         _sync_names(path.parent)
 
 
 def remove_parts(folder: Path) -> None:
     """Remove what was never finished in a folder; only for whoever knows that nobody else is writing there."""
+    _restore(folder)
     for part in folder.glob(f".*{PART}"):
         _remove(part)
 
@@ -94,9 +95,29 @@ def _remove_stale(path: Path) -> None:
     """Remove what processes of this machine that no longer live left of earlier calls."""
     head = f".{path.name}.{platform.node()}."
     for found in path.parent.iterdir():
-        number = found.name.removeprefix(head).removesuffix(PART).removesuffix(".old")
+        number = found.name.removeprefix(head).removesuffix(PART)
         if found.name.startswith(head) and found.name.endswith(PART) and number.isdecimal() and not _lives(int(number)):
             _remove(found)
+
+
+def _exchange(part: Path, path: Path) -> None:
+    """Put a folder in the place of another: two steps, because one with something in it cannot be replaced in one."""
+    before = path.with_name(f".{path.name}{_OLD}")
+    if path.exists():
+        path.rename(before)
+    try:
+        part.rename(path)
+    finally:
+        _restore(path.parent)
+        _remove(before)
+
+
+def _restore(folder: Path) -> None:
+    """Give folders their name back whose process was killed between the two steps."""
+    for before in folder.glob(f".*{_OLD}"):
+        path = before.with_name(before.name.removesuffix(_OLD)[1:])
+        if not path.exists():
+            before.rename(path)
 
 
 def _lives(process: int) -> bool:
@@ -133,8 +154,10 @@ def _failures_named(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         # safetensors, tokenizers and polars are not written in Python, and a full disk is an error of their own there.
-        if isinstance(error, OSError) or "(os error" in str(error):
-            raise UserError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+        elsewhere = re.search(r"\(os error (\d+)\)", str(error))
+        if elsewhere or isinstance(error, OSError):
+            reason = os.strerror(int(elsewhere[1])) if elsewhere else getattr(error, "strerror", None) or error
+            raise UserError(f"cannot write {path}: {reason}") from error
         raise
 
 

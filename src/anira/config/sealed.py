@@ -69,7 +69,7 @@ def parse_json(text: str | bytes) -> Any:
     """
     too_deep = ValueError(f"it is nested more than {DEEPEST} levels deep")
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=distinct)
     except RecursionError:
         raise too_deep from None
     json.dumps(value, ensure_ascii=False).encode()  # halves of characters are found here, not on a page
@@ -85,6 +85,16 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of a JSON object; which of two with one name is meant, nobody knows."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is given twice")
+        found[name] = value
+    return found
 
 
 def _refuse(constant: str) -> None:

@@ -150,7 +150,7 @@ class RecordFolder:
     def _table(self, name: str) -> pl.DataFrame:
         path = self._checked(name)
         try:
-            return pl.read_parquet(path)
+            return pl.read_parquet(path, glob=False)
         except pl.exceptions.PolarsError as error:  # somebody listed what is no table
             raise UserError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
 

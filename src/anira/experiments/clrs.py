@@ -4,14 +4,14 @@ Each run is evaluated at its seen sizes, at all between them, and at some beyond
 algorithm: the commonest answer, and the input copied.
 """
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from anira.analysis import overview
 from anira.analysis.subtask_claims import judge_subtasks
-from anira.config import UserError, json_text, write_file
+from anira.config import UserError, from_dict, json_text, write_file
+from anira.config.sealed import read_json
 from anira.evaluation import EvaluationConfig
 from anira.experiments.files import evaluated, file_of_run, make_files
 from anira.experiments.runs import runs_of
@@ -80,8 +80,15 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> ClrsRun:
         origin=run.origin,
         left_out=tuple(f"{name} {knob}" for name, knob in task.left_out),
         figures=figures,
-        baselines=tuple(CellBaselines(**one) for one in json.loads(baselines.read_text())),
+        baselines=_read_baselines(baselines),
     )
+
+
+def _read_baselines(path: Path) -> tuple[CellBaselines, ...]:
+    try:
+        return tuple(from_dict(CellBaselines, one) for one in read_json(path))
+    except (UserError, TypeError) as error:
+        raise UserError(f"{path} is damaged: {error}; remove it, and it is measured again") from error
 
 
 def _baselines(task: Clrs, cells: list[tuple[str, int]], count: int) -> list[CellBaselines]:

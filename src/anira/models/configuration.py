@@ -116,7 +116,7 @@ class AniraConfig(PreTrainedConfig):
             if Version(self.transformers_version or "0") <= Version(transformers.__version__):
                 raise UserError(f"unknown key {key!r} in AniraConfig: {nearest(key, known)}")
             logging.get_logger(__name__).warning(
-                f"{key!r} was written by transformers {self.transformers_version}: {transformers.__version__} ignores it"
+                f"{key!r} was written by transformers {self.transformers_version}, and is not known here"
             )
 
     def _check_sizes(self) -> None:

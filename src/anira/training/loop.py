@@ -16,7 +16,6 @@ from anira.config import Interrupted, config_hash
 from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.precision import choose_dtype
-from anira.tasks import IGNORE
 from anira.training.checkpoint import keep_last, latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
@@ -108,7 +107,8 @@ def _set_up(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay, fused=True
     )
-    call = torch.compile(wrapped) if config.compile else wrapped
+    # One graph for all batches: their sizes differ from step to step.
+    call = torch.compile(wrapped, dynamic=True) if config.compile else wrapped
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
     metrics = MetricsFile(folder / "metrics.jsonl", trackers)
@@ -149,15 +149,7 @@ def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
     for group in run.optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
     for batch in _timed(run, run.batches.step(step)):
-        output = run.call(
-            batch.input_ids.to(accelerator.device),
-            labels=batch.labels.to(accelerator.device),
-            valid_mask=batch.valid.to(accelerator.device),
-            noise=None if batch.noise is None else batch.noise.to(accelerator.device),
-            num_answer_tokens=batch.num_answer_tokens.to(accelerator.device),
-            num_valid_tokens=batch.num_valid_tokens.to(accelerator.device),
-            gamma_scale=scale.to(accelerator.device),
-        )
+        output = run.call(**batch.arguments(accelerator.device), gamma_scale=scale.to(accelerator.device))
         assert output.loss is not None
         # Processes average their gradients, but each part's loss is already its share of the whole batch's.
         accelerator.backward(output.loss * accelerator.num_processes)
@@ -258,14 +250,14 @@ def _publish(run: _Run, line: dict[str, Any]) -> None:
 def _sums(batch: Batch, output: AniraOutput) -> Tensor:
     """Return what `_log` averages: right answers; positions that predict answers, others, and all, each with depths."""
     assert output.logits is not None and output.exit_depth is not None and output.losses is not None
-    labels, valid = batch.labels.to(output.logits.device), batch.valid.to(output.logits.device)
-    following = torch.cat([labels[:, 1:], torch.full_like(labels[:, :1], IGNORE)], dim=1)
-    answer = following != IGNORE
+    device, depth = output.logits.device, output.exit_depth[0].double()
+    answers = batch.answers.to(device)
+    right = output.logits[0].argmax(-1) == batch.labels[0].to(device)[answers + 1]
+    answer, last, every = (torch.zeros_like(depth, dtype=torch.bool) for _ in range(3))
+    answer[answers] = True
+    last[batch.lengths.to(device).cumsum(0) - 1] = True
     # As in the records, the last position of a row predicts nothing and is neither answer nor prompt.
-    prompt = valid & ~answer & torch.cat([valid[:, 1:], torch.zeros_like(valid[:, :1])], dim=1)
-    depth = output.exit_depth.double()
-    right = (output.logits.argmax(-1) == following) & answer
-    kinds = [total for kind in (answer, prompt, valid) for total in (kind.sum(), depth[kind].sum())]
+    kinds = [part for kind in (answer, ~answer & ~last, ~every) for part in (kind.sum(), depth[kind].sum())]
     return torch.stack([part.double() for part in (right.sum(), *kinds, *output.losses.values())])
 
 

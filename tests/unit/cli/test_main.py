@@ -49,6 +49,7 @@ def test_a_plugin_is_imported_from_the_current_folder_before_the_command(anira, 
         ("is_absent", None, "No module named 'is_absent'"),
         ("has_no_syntax", "def", "SyntaxError"),
         ("raises", "1 / 0", "ZeroDivisionError"),
+        ("exits", "import sys\nsys.exit(0)", "SystemExit"),
         (
             "takes_a_name",
             "import anira\nclass T(anira.tasks.BlockTask):\n    name = 'mano'\nanira.register_task(T)",
@@ -60,7 +61,7 @@ def test_a_plugin_that_cannot_be_imported_is_one_line(anira, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     if source:
-        (tmp_path / f"{name}.py").write_text(source)
+        (tmp_path / f"{name}.py").write_text(source, errors="surrogateescape")
     result = anira("tasks", "--plugin", name)
     assert (result.status, result.out) == (2, "")
     assert complaint in result.err

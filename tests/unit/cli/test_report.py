@@ -21,6 +21,16 @@ def test_a_report_is_written_and_its_path_printed(anira, folder, tmp_path):
     assert depths["knob"].to_list() == [1, 2, 3, 4]
 
 
+def test_folders_may_have_any_name(anira, tmp_path):
+    odd = write_run(tmp_path / "my runs [1] * {a} ~ $x 'q' \x1b", FakeRun(count=20))
+    out = tmp_path / "page [2]*.html"
+    assert anira("report", odd, "--out", out, "--csv", tmp_path / "tables ?").status == 0
+    assert out.read_text().startswith("<!doctype html>")
+    result = anira("analyze", odd)
+    assert result.status == 0
+    assert "\x1b" not in result.out + result.err
+
+
 def test_a_page_is_replaced(anira, folder, tmp_path):
     out = tmp_path / "page.html"
     out.write_text("old")

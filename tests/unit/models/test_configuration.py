@@ -1,3 +1,5 @@
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,3 +100,18 @@ def test_a_configuration_survives_its_dictionary() -> None:
     config = small_config("anira-o", options={"base": 1.5}, injection="add", initial_state="zero", num_core_layers=2)
     again = AniraConfig.from_dict(config.to_dict())
     assert again.to_dict() == config.to_dict()
+
+
+def test_keys_that_hugging_face_writes_are_accepted(tmp_path: Path) -> None:
+    """Of this version by name, and of newer ones whatever they are; our own unknown keys stay errors."""
+    small_config("anira-o").save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    saved = json.loads(file.read_text())
+    newer = {"transformers_version": "99.0.0", "a_field_of_the_future": 3}
+    for extra in ({"auto_map": {"AutoConfig": "x.Y"}}, {"quantization_config": {"quant_method": "torchao"}}, newer):
+        file.write_text(json.dumps(saved | extra))
+        loaded = AniraConfig.from_pretrained(tmp_path)
+        assert loaded.to_dict()["policy"] == saved["policy"]
+    file.write_text(json.dumps(saved | {"a_field_of_the_future": 3}))
+    with pytest.raises(UserError, match="unknown key 'a_field_of_the_future'"):
+        AniraConfig.from_pretrained(tmp_path)

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 from tests.report_support import FakeRun, write_run
+from tests.sealing_support import edit_json, seal_run
 
 from anira.config import UserError
 from anira.report import KnobWords, build, load_runs
@@ -60,7 +61,8 @@ def spoiled(folder, text):
         table = pl.read_parquet(path)
         named = [name for name in ("variant", "question", "answer", "predicted", "input_text") if name in table.columns]
         table.with_columns(pl.lit(text).alias(name) for name in named).write_parquet(path)
-    return folder
+    edit_json(folder / "records" / "final" / "evaluation.json", variant=text)
+    return seal_run(folder)
 
 
 def page(folder, words):
@@ -83,7 +85,7 @@ def test_a_report_shows_them_and_stays_the_page_it_is(tmp_path, plain, text, rec
 def test_half_a_character_is_an_error_with_a_name(tmp_path):
     folder = spoiled(write_run(tmp_path, FakeRun(count=8)), "plain")
     (folder / "config.json").write_text((folder / "config.json").read_text().replace("plain", "\\udcff"))
-    with pytest.raises(UserError, match=r"is not a run: cannot read config\.json"):
+    with pytest.raises(UserError, match=r"is not a run: .* surrogates not allowed"):
         load_runs([folder])
 
 

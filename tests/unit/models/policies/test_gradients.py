@@ -151,7 +151,7 @@ def test_compute_loss_of_the_early_decider() -> None:
     run = unroll(policy, torch.rand(TOKENS, DEPTH, generator=torch.Generator().manual_seed(11)))
     valid = torch.arange(TOKENS) % 3 > 0
     zero = torch.zeros(1, TOKENS)
-    task = TaskLoss(ce=zero, predicted=zero.long(), answer_mask=valid, valid=valid, num_valid_tokens=100.0, scale=0.5)
+    task = TaskLoss(ce=zero, answer_mask=valid, valid=valid, num_valid_tokens=100.0, scale=0.5)
     policy.loss(run.state, task)["compute"].backward()
 
     log_ratio = (logits.log_softmax(-1) - exits.log_prior(DEPTH, 1.5, logits)).detach()
