@@ -20,52 +20,31 @@ from anira.training.config import TrainSettings
 Option = tuple[str, Any]
 """A name as it is typed, and the type of its value."""
 
-ODD = [
-    *(
-        "0",
-        "-1",
-        "1",
-        "2",
-        "3",
-        "0.5",
-        "1.5",
-        "nan",
-        "-inf",
-        "1e999",
-        str(2**63),
-        str(10**12),
-        "9" * 5000,
-        "0x10",
-        "1_0",
-    ),
-    *(
-        "",
-        " ",
-        "..",
-        ".",
-        "/proc/nothing",
-        "-",
-        "--",
-        "a b",
-        "\u00e9\u4e2d",
-        "\u0663",
-        "\x1b[31m",
-        "x" * 300,
-        "x" * 5000,
-        "a/b",
-        "~",
-    ),
-    *("run", "file", "folder", "nowhere", "nowhere/x", "out.html", "rows.jsonl", "rows.parquet", "final", "None", "{}"),
-    *("mano", "sort", "mode", "quantile", "3:5", "5:3", "1,2,,3", "1:999999999999", "+ 1 2", "<bos>", "true", "--json"),
+INTEGERS = ["0", "-1", str(10**5), str(10**9), str(10**12), str(2**63), str(-(2**63)), "9" * 5000]
+FLOATS = ["0", "-1", "-0.0", "nan", "inf", "-inf", "1e999", "1e30", "1e-300", str(2**63)]
+TEXTS = [
+    *("", " ", "..", ".", "-", "--", "a b", "a/b", "~", "/proc/nothing", "x" * 300, "x" * 5000, "{}"),
+    *("\u00e9\u4e2d", "\u0663", "\u202e", "\x1b[31m", "\udcff", "\n", "run", "file", "folder", "nowhere", "nowhere/x"),
+    *("out.html", "rows.jsonl", "rows.parquet", "final", "mano", "sort", "mode", "quantile", "<bos>", "+ 1 2"),
+    *("None", "*", "[a-z]", "--json", "3:5", "5:3", "1,2,,3", "1:999999999999", "1.5", "0x10", "1_0", "true"),
 ]
+ODD = [*INTEGERS, *FLOATS, *TEXTS]
 # Valid, but a test cannot wait for them, or they need what this machine may not have.
-ENDLESS = {"--steps": [str(10**12)], "--compile": ["on"], "--tracker": ["wandb", "trackio", "tensorboard"]}
+ENDLESS = {
+    "--steps": {str(10**5), str(10**9), str(10**12)},
+    "--final-count": {str(10**5)},
+    "--eval-count": {str(10**5)},
+    "--count": {str(10**5), str(10**9)},
+    "--instances": {str(10**5)},
+    "--compile": {"on"},
+    "--tracker": {"wandb", "trackio", "tensorboard"},
+}
 LONG = ("demo", *(f"bench {name}" for name in bench.BENCHMARKS))  # only with something that must be refused
 
 
 def draw_line(draw: Random) -> list[str]:
     """Return the words of one command line."""
-    command = draw.choice([*COMMANDS, "train", "train", "sample", "export", "evaluate"])
+    command = draw.choice([*COMMANDS, *["train"] * 5, "sample", "export", "evaluate"])
     base, options = _START[command](draw)
     words = [*base]
     for name, kind in draw.sample(options, min(len(options), draw.choice([0, 1, 1, 2, 3]))):
@@ -78,30 +57,30 @@ def draw_line(draw: Random) -> list[str]:
 
 
 def _spelled(draw: Random, name: str, kind: Any) -> list[str]:
-    """Return an option with a value: of its kind more often than not, else any."""
+    """Return an option with a value: a usual one, an odd one of its kind, or anything."""
     if kind is bool:
         return [name] if draw.random() < 0.9 else [name, draw.choice(ODD)]
-    values = _values(draw, kind) if draw.random() < 0.5 else [draw.choice(ODD)]
+    values = [draw.choice(ODD)] if draw.random() < 0.1 else _values(draw, kind, odd=draw.random() < 0.6)
     values = [value for value in values if value not in ENDLESS.get(name, ())]
     if draw.random() < 0.1 and len(values) == 1:
         return [f"{name}={values[0]}"]
     return [name, *values]
 
 
-def _values(draw: Random, kind: Any) -> list[str]:
+def _values(draw: Random, kind: Any, *, odd: bool) -> list[str]:
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return _values(draw, draw.choice([arg for arg in args if arg is not type(None)]))
+        return _values(draw, draw.choice([arg for arg in args if arg is not type(None)]), odd=odd)
     if origin is Literal:
-        return [str(draw.choice(args))]
+        return [draw.choice(TEXTS) if odd else str(draw.choice(args))]
     if origin is tuple:
         count = draw.randrange(4) if Ellipsis in args else len(args)
-        return [value for _ in range(count) for value in _values(draw, args[0])]
+        return [value for _ in range(count) for value in _values(draw, args[0], odd=odd)]
     if kind is int:
-        return [str(draw.choice([1, 2, 3, 4, 5, 8, 23]))]
+        return [draw.choice(INTEGERS if odd else ["1", "2", "3", "4", "5", "8", "23"])]
     if kind is float:
-        return [str(draw.choice([0.5, 0.01, 1.0, 2, 1e-3]))]
-    return [draw.choice(["name", "out", "new.jsonl", "new.parquet", "new.html", "a b"])]
+        return [draw.choice(FLOATS if odd else ["0.5", "0.01", "1.0", "2", "1e-3"])]
+    return [draw.choice(TEXTS if odd else ["name", "out", "new.jsonl", "new.parquet", "new.html", "a b"])]
 
 
 def _mangled(draw: Random, words: list[str]) -> list[str]:

@@ -54,10 +54,11 @@ def write_parquet(
             yield pl.DataFrame({name: [row[name] for row in chunk] for name in schema}, schema=schema)
 
     # polars would hold this thread until the end; from a thread of its own it leaves this one open to signals.
-    with ThreadPoolExecutor(1) as pool:
+    # An open file, not its name: where rows cannot be made, polars may come to open it only after we have removed it.
+    with path.open("wb") as file, ThreadPoolExecutor(1) as pool:
         try:
             rows = register_io_source(frames, schema=schema)
-            pool.submit(rows.sink_parquet, path, row_group_size=size, metadata=metadata).result()
+            pool.submit(rows.sink_parquet, file, row_group_size=size, metadata=metadata).result()
         except pl.exceptions.PolarsError as error:
             raise OSError(str(error)) from error  # a full disk, a lost folder: all that can go wrong in writing
         finally:
