@@ -396,7 +396,7 @@ sys.exit(status)
 
 
 def large_cell(path):
-    large_table(path, length=22_000_000, rows=1, write="write_parquet")
+    large_table(path, length=18_000_000, rows=1, write="write_parquet")
     assert path.stat().st_size < 100_000
 
 
@@ -406,7 +406,7 @@ def cell_of_many_rows(path):
 
 
 def large_cell_of_arrow(path):
-    large_table(path, length=22_000_000, rows=1, write="write_ipc_stream")
+    large_table(path, length=18_000_000, rows=1, write="write_ipc_stream")
     assert path.stat().st_size < 100_000
 
 
@@ -417,15 +417,15 @@ def large_table(path, **sizes):
 
 def large_line(path):
     with path.open("wb") as file:
-        file.truncate(256 << 20)  # a line of zeros, which take no room on the disk
+        file.truncate(128 << 20)  # a line of zeros, which take no room on the disk
 
 
 def large_text(path):
-    path.write_bytes(b'[{"question": "' + b"1" * (64 << 20))
+    path.write_bytes(b'[{"question": "' + b"1" * (32 << 20))
 
 
 def many_lists(path):
-    path.write_bytes(b"[" + b"[]," * (20 << 20) + b"[]]")
+    path.write_bytes(b"[" + b"[]," * (8 << 20) + b"[]]")
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say how much memory was used")
