@@ -30,6 +30,7 @@ class Setting:
     num_attention_heads: int = 8
     initializer_range: float = 0.02
     injection: str = "none"
+    zero_start: bool = False
     task: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
 
@@ -142,8 +143,9 @@ CPU["words"] = replace(
     max_length=12,
     gamma=0.1,
     base=1.25,
+    zero_start=True,
     task={"group": "S3", "min_letters": 10, "max_letters": 10},
-    run={"warmup_steps": 100, "betas": (0.9, 0.98), "steps": 4000},
+    run={"warmup_steps": 100, "schedule": "linear", "betas": (0.9, 0.98), "steps": 4000},
 )
 CPU["words-z6"] = replace(CPU["words"], task={**CPU["words"].task, "group": "Z6"})
 
@@ -176,7 +178,8 @@ def preset(name: str, *, seed: int = 0) -> TrainConfig:
     model = variant_model(variant)
     policy = {"name": model["policy"]["name"]}
     known = {field.name for field in fields(policy_class(policy["name"]).Options)}
-    policy.update({key: getattr(setting, key) for key in ("gamma", "base") if key in known})
+    options = ("gamma", "base", *["zero_start"] * setting.zero_start)
+    policy.update({key: getattr(setting, key) for key in options if key in known})
     sizes = ("max_depth", "hidden_size", "intermediate_size", "num_attention_heads", "initializer_range", "injection")
     return TrainConfig(
         preset=name,

@@ -77,6 +77,7 @@ def test_the_presets_of_words_differ_in_their_group_only():
     assert dataclasses.replace(one, preset=other.preset) == other
     rows = other.make_task().rows(seed=0, stream="train", start=0, count=100)
     assert set(rows.lengths) == {one.max_length}  # nothing is padded
+    assert (one.schedule, one.model["policy"]["zero_start"]) == ("linear", True)
 
 
 def test_clrs_at_cpu_scale_is_a_subset_that_two_cores_can_train():
