@@ -22,7 +22,7 @@ settings.load_profile("anira")
 
 
 def pytest_collection_finish() -> None:
-    """Take modules and tests out of the garbage collector's sight: they stay, and each full collection read them all."""
+    """Take modules and tests out of the garbage collector's sight: they stay, and each full collection reads them."""
     gc.collect()
     gc.freeze()
 

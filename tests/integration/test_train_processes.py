@@ -12,7 +12,6 @@ from tests.training_support import TINY_WORDS, Child, assert_close_runs, begin, 
 
 from anira.training.checkpoint import latest_checkpoint
 
-pytestmark = pytest.mark.timeout(300)  # processes that do not agree wait for each other forever
 PRESET = "brevo-anira-o-smoke"
 ENDLESS = {"steps": 10**6, "log_every": 1, "eval_every": 10**6, "checkpoint_every": 10**6}
 

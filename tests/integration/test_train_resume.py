@@ -13,7 +13,6 @@ from tests.training_support import TINY_WORDS, Child, assert_same_run, begin, me
 from anira.training import RunFolder
 from anira.training.checkpoint import latest_checkpoint
 
-pytestmark = pytest.mark.timeout(300)  # a run that does not heed a signal goes on forever
 CONFIG = tiny_config(steps=9)
 LONG = tiny_config(steps=60, log_every=1, eval_every=7, checkpoint_every=3)
 

@@ -21,7 +21,7 @@ from tests.training_support import (
 
 from anira.training.run import load_run
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 FSDP = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 # Says how many numbers of the model this process holds.
