@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.sealing_support import seal_run
 
 from anira.tasks import Rows, Task, task_class
 
@@ -53,7 +54,7 @@ def write_run(root: Path, run: FakeRun, *, evaluation: str = "final", complete: 
     lines = [json.dumps(line) for line in _metrics(run)]
     (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
     _write_records(folder / "records" / evaluation, run, _task(run.task, config), complete=complete)
-    return folder
+    return seal_run(folder)
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from anira.models import AniraForCausalLM
 from anira.training import RunFolder, TrainConfig, train
 from anira.training.checkpoint import latest_checkpoint
 from anira.training.presets import preset
@@ -66,13 +68,29 @@ def train_tiny(root: Path, name: str = "mano-anira-o-smoke", **changes: Any) -> 
     return resume(begin(root, tiny_config(name, **changes)))
 
 
+def spoil_losses(monkeypatch: pytest.MonkeyPatch, calls: Sequence[int]) -> None:
+    """Make the loss of chosen training calls of a model, counted from 1, infinite; so its gradient is no number."""
+    times, forward = 0, AniraForCausalLM.forward
+
+    def spoiled(model: AniraForCausalLM, *words: Any, **options: Any) -> Any:
+        nonlocal times
+        output = forward(model, *words, **options)
+        times += model.training
+        if model.training and times in calls:
+            output.losses["ce"] = output.losses["ce"] * math.inf
+            output.loss = sum(output.losses.values())
+        return output
+
+    monkeypatch.setattr(AniraForCausalLM, "forward", spoiled)
+
+
 def metrics(path: Path, kind: str | None = None) -> list[dict[str, Any]]:
-    """Return the lines of metrics.jsonl without timing: all, or those of one kind."""
+    """Return the lines of metrics.jsonl without timing: all but the last, a check-sum, or those of one kind."""
     lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     return [
         {key: value for key, value in line.items() if key not in TIMING}
         for line in lines
-        if kind is None or line["kind"] == kind
+        if (line["kind"] == kind if kind else line["kind"] != "end")
     ]
 
 

@@ -10,16 +10,17 @@ import anira
 ROOT = Path(anira.__file__).parent
 
 _MODELS = {"config", "models"}
-_EVALUATION = {*_MODELS, "tasks", "inference"}
+_EVALUATION = {*_MODELS, "tasks", "inference", "records"}
 ALLOWED = {
     "config": set(),
     "tasks": {"config"},
     "models": {"config"},
     "inference": _MODELS,
+    "records": {"config"},
     "evaluation": _EVALUATION,
     "training": {*_EVALUATION, "evaluation"},
     "bench": _EVALUATION,
-    "analysis": {"config"},
+    "analysis": {"config", "records"},
     "report": {"config", "analysis"},
     "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report"},
     "cli": {"", *_EVALUATION, "evaluation", "training", "bench", "analysis", "report", "experiments"},
@@ -30,7 +31,7 @@ ALLOWED = {
 STDLIB = set(sys.stdlib_module_names)
 THIRD_PARTY = {"config": STDLIB, "tasks": STDLIB | {"numpy"}}
 """Parts with a bound on what they import from outside the package."""
-FORBIDDEN = {"analysis": {"torch", "transformers"}, "report": {"torch", "transformers"}}
+FORBIDDEN = {part: {"torch", "transformers"} for part in ("records", "analysis", "report")}
 
 
 def part_of(module: str) -> str:

@@ -87,9 +87,11 @@ def drawn(seed: int) -> Draw:
     config = drawn_config(rng)
     batch, time = rng.randint(1, 3), rng.randint(3, 7)
     valid, mask_name = drawn_padding(rng, batch, time)
-    rules = [None] if config["policy"]["name"] == "fixed" else rng.sample([None, *RULES], 2)
+    # Each rule has its turn: under ANIRA-O only the mode rule has virtual exits, and only the mean rule looks ahead.
+    rules = [RULES[seed % len(RULES)], rng.choice([None, None, *RULES])]
+    rules = [None, None] if config["policy"]["name"] == "fixed" else rules
     settings = [drawn_settings(rng, config, rule, batch, time) for rule in rules]
-    training = drawn_depths(rng, config, batch, time)
+    training = drawn_depths(rng, config, batch, time, forced=0.15)
     channels = {"anira-e": config["max_depth"], "anira-o": 1, "fixed": 0}[config["policy"]["name"]]
     sampled = channels > 0 and "exit_depth" not in training
     noise = [[[uniform(rng) for _ in range(channels)] for _ in range(time)] for _ in range(batch)]
@@ -124,7 +126,7 @@ def drawn_config(rng: Random) -> dict[str, Any]:
         "num_prelude_layers": rng.choice([0, 1, 1, 2]),
         "num_core_layers": core_layers,
         "num_coda_layers": rng.choice([0, 1, 1, 2]),
-        "max_depth": rng.randint(1, 6),
+        "max_depth": rng.choice([1, 2, 3, 4, 4, 5, 5, 6]),
         "shared_core": policy["name"] != "fixed" or rng.random() < 0.5,
         "freeze": rng.choice(["state", "kv", None]) if core_layers == 1 else rng.choice(["kv", None]),
         "injection": injection,
@@ -165,20 +167,22 @@ def drawn_padding(rng: Random, batch: int, time: int) -> tuple[list[list[bool]],
 
 
 def drawn_settings(rng: Random, config: dict[str, Any], rule: str | None, batch: int, time: int) -> dict[str, Any]:
-    settings = drawn_depths(rng, config, batch, time)
-    if rule is None or "exit_depth" in settings:
+    settings = drawn_depths(rng, config, batch, time, forced=0.4 if rule is None else 0.0)
+    if rule is None:
         return settings
     level = {"threshold": rng.choice([0.1, 0.3, 0.8, 1.0])} if rule == "quantile" else {}
     return {**settings, "select": rule, **level}
 
 
-def drawn_depths(rng: Random, config: dict[str, Any], batch: int, time: int) -> dict[str, Any]:
+def drawn_depths(rng: Random, config: dict[str, Any], batch: int, time: int, forced: float) -> dict[str, Any]:
     """Return max_depth and exit_depth, or one of them, or none."""
     depths: dict[str, Any] = {}
-    if rng.random() < 0.25:
-        more = 2 if config["shared_core"] and config["policy"]["name"] != "anira-e" else 0
-        depths["max_depth"] = rng.randint(1, config["max_depth"] + more)
-    if config["shared_core"] and rng.random() < 0.15:
+    offer = rng.choice(["usual", "usual", "usual", "usual", "fewer", "more"])
+    if offer == "fewer":
+        depths["max_depth"] = rng.randint(1, config["max_depth"])
+    elif offer == "more" and config["shared_core"] and config["policy"]["name"] != "anira-e":
+        depths["max_depth"] = config["max_depth"] + rng.randint(1, 2)
+    if config["shared_core"] and rng.random() < forced:
         most = depths.get("max_depth", config["max_depth"])
         each = [[rng.randint(1, most) for _ in range(time)] for _ in range(batch)]
         depths["exit_depth"] = rng.choice([each, rng.randint(1, most)])
@@ -211,7 +215,7 @@ def drawn_labels(rng: Random, valid: list[list[bool]]) -> list[list[int]]:
 def drawn_counts(rng: Random) -> dict[str, Any]:
     if rng.random() < 0.7:
         return {}
-    return {"num_answer_tokens": rng.randint(5, 30), "num_valid_tokens": rng.randint(20, 40), "gamma_scale": 0.5}
+    return {"num_answer_tokens": rng.uniform(5, 30), "num_valid_tokens": rng.uniform(20, 40), "gamma_scale": 0.5}
 
 
 def uniform(rng: Random) -> float:

@@ -87,18 +87,24 @@ class OnlineDecision(Decision):
     def observe(self, depth: int, state: Tensor) -> None:
         super().observe(depth, state)
         if depth < self.ask.max_depth:
-            logit = self.decider(state)[0]
-            halt, go_on = 1 / (1 + torch.exp(-logit)), 1 / (1 + torch.exp(logit))
-            self.probs.append(self.left[-1] * halt)
-            self.left.append(self.left[-1] * go_on)
-            if not self.halted and self.halts(depth, go_on.item()):
-                self.halted, self.executed = True, depth
+            self.read(depth, self.decider(state)[0])
         elif depth == self.ask.max_depth:
-            self.probs.append(self.left[-1])
-        if depth == self.ask.max_depth:
-            self.exit_depth = self.executed
-            if self.rule == "mode" and self.ask.noise is None:
-                self.exit_depth = chosen(values(self.probs[: self.executed]), "mode", None)
+            self.conclude()
+
+    def read(self, depth: int, logit: Tensor) -> None:
+        """Split what is left into what exits here and what goes on; a halted token reads its frozen state again."""
+        halt, go_on = 1 / (1 + torch.exp(-logit)), 1 / (1 + torch.exp(logit))
+        self.probs.append(self.left[-1] * halt)
+        self.left.append(self.left[-1] * go_on)
+        if not self.halted and self.halts(depth, go_on.item()):
+            self.halted, self.executed = True, depth
+
+    def conclude(self) -> None:
+        """Give the last iteration what is left. Under the mode rule, an earlier state may be the one read out."""
+        self.probs.append(self.left[-1])
+        self.exit_depth = self.executed
+        if self.rule == "mode" and self.ask.noise is None:
+            self.exit_depth = chosen(values(self.probs[: self.executed]), "mode", None)
 
     def halts(self, depth: int, go_on: float) -> bool:
         left = self.left[depth].item()

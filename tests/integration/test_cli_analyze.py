@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.sealing_support import edit_table, unlist
 from tests.unit.analysis.records_support import Plan, write_run, write_subtasks
 
 
@@ -94,8 +95,7 @@ def test_the_seed_of_resampling_moves_intervals_only(anira, runs):
 
 
 def test_an_incomplete_evaluation_is_shown_with_a_warning(anira, runs):
-    for table in ("instances", "tokens"):
-        (runs / "o-s0" / "records" / "final" / f"{table}-k004.parquet").unlink()
+    unlist(runs / "o-s0" / "records" / "final", "instances-k004.parquet", "tokens-k004.parquet")
     status, out, _ = anira("analyze", "o-s0")
     assert status == 0
     assert "warning: no records of knob 4: the evaluation was interrupted" in out
@@ -117,11 +117,8 @@ def test_an_incomplete_evaluation_is_shown_with_a_warning(anira, runs):
     ],
 )
 def test_a_mistake_is_one_line_before_any_work(anira, runs, words, complaint):
-    import polars as pl
-
     run = write_run(runs / "broken", Plan(n=10))
-    path = run / "records" / "final" / "tokens-k002.parquet"
-    pl.read_parquet(path).drop("exit_depth").write_parquet(path)
+    edit_table(run / "records" / "final" / "tokens-k002.parquet", lambda table: table.drop("exit_depth"))
     status, out, err = anira("analyze", *words.split())
     assert (status, out) == (2, "")
     assert complaint in err

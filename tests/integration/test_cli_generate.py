@@ -14,13 +14,15 @@ QUESTIONS = {
     "mano": "+ - 1 3 * 2 4",
     "brevo": "n02 n05 n01 n05 n05 n03 n04 n03 n01 n04 <query> n03",
     "depo": "v03 v02 v01 v03 v02 v05 v05 v01 <query-02> v03",
+    "words": "1 2 5 4 0 3 3",
 }
 
 
 @pytest.fixture(scope="module", params=QUESTIONS)
 def run(request, tmp_path_factory):
     """A run of each task, of large initial weights and next to no training, so that depths differ."""
-    settings = {"steps": 4, "learning_rate": 1e-6, "model": {"initializer_range": 0.7}, "seed": 1}
+    seed = 4 if request.param == "words" else 1
+    settings = {"steps": 4, "learning_rate": 1e-6, "model": {"initializer_range": 0.7}, "seed": seed}
     return train_tiny(tmp_path_factory.mktemp(request.param), f"{request.param}-anira-o-smoke", **settings)
 
 

@@ -8,7 +8,16 @@ import sys
 
 import pytest
 import torch
-from tests.training_support import TINY_WORDS, Child, assert_same_run, begin, metrics, tiny_config, train_tiny
+from tests.training_support import (
+    TINY_WORDS,
+    Child,
+    assert_same_run,
+    begin,
+    metrics,
+    spoil_losses,
+    tiny_config,
+    train_tiny,
+)
 
 import anira.training.checkpoint as checkpoints
 from anira.training import RunFolder
@@ -106,6 +115,21 @@ MISTAKES = {
         f"{PRESET} --task.max-size 20",
         "a row of 45 tokens does not fit max_length 11: give --max-length 45",
     ),
+    "a rate that is no number": (f"{PRESET} --learning-rate nan", "learning_rate must be a finite number, not nan"),
+    "an infinite option of the policy": (f"{PRESET} --policy.gamma inf", "--policy.gamma must be a finite number"),
+    "an infinite option of the model": (f"{PRESET} --model.initializer-range 1e999", "--model.initializer-range"),
+    "decay below zero": (f"{PRESET} --weight-decay -1", "weight_decay must not be negative"),
+    "betas of one": (f"{PRESET} --betas 1 1", "betas must lie in [0, 1), not (1.0, 1.0)"),
+    "more threads than torch survives": (f"{PRESET} --threads 100000", "threads must be at most 1024, not 100000"),
+    "a seed that no generator takes": (f"{PRESET} --seed {2**63}", f"seed must be at most {2**63 - 1}, not {2**63}"),
+    "a model without width": (f"{PRESET} --model.hidden-size 0", "hidden_size must be at least 1, not 0"),
+    "heads below zero": (f"{PRESET} --model.num-attention-heads -1", "num_attention_heads must be at least 1, not -1"),
+    "deviation below zero": (f"{PRESET} --model.initializer-range -1", "initializer_range must be at least 0"),
+    "a batch beyond memory": (f"{PRESET} --batch-size {10**9}", "and this machine's memory has"),
+    "a width beyond memory": (f"{PRESET} --model.hidden-size {10**12}", "EB, and this machine's memory has"),
+    "a depth beyond memory": (f"{PRESET} --model.max-depth {10**12}", "and max_depth 1000000000000 takes about"),
+    "more layers than anybody has": (f"{PRESET} --model.num-coda-layers {10**12}", "can have 1000 layers of its own"),
+    "an evaluation beyond memory": (f"{PRESET} --final-count {10**12}", "an evaluation of 1000000000000 instances of"),
     "unknown tracker": (f"{PRESET} --tracker nothing", "'tensorboard', 'trackio', 'wandb'"),
     "nothing to resume": ("--resume nowhere", "nowhere is not a run"),
     "a file to resume": ("--resume file", "file is not a run"),
@@ -123,6 +147,30 @@ def test_a_mistake_is_one_line_and_makes_no_folder(anira, here, words, expected)
     assert err.count("\n") == 1, err
     assert expected in err
     assert [path.name for path in here.iterdir()] == ["file"]
+
+
+def test_a_loss_that_is_not_finite_is_one_line(anira, here, monkeypatch):
+    """What there is to show for it is kept; the run goes on without such steps if that is wanted."""
+    spoil_losses(monkeypatch, [5, 5 + 3])
+    status, out, err = anira("train", PRESET, *TINY, "--log-every", "1")
+    (path,) = (here / "runs").glob("*/*")
+    last = f"the last good checkpoint is {path.relative_to(here)}/checkpoints/step-4"
+    assert (status, out) == (2, "")
+    assert err.splitlines()[-1].startswith(
+        f"anira: the loss of step 5 is not finite, and {last}: lower --learning-rate"
+    )
+    assert [line["step"] for line in metrics(path, "train")] == [1, 2, 3, 4]
+    status, out, err = anira("train", "--resume", path, "--non-finite", "skip")
+    assert (status, out) == (0, f"{path}\n")
+    assert "steps left out: 1" in err
+    assert [line.get("skipped_steps") for line in metrics(path, "train")] == [None] * 4 + [0, 0, 1, 1]
+
+
+def test_a_run_that_fails_before_its_first_result_leaves_nothing(anira, here):
+    status, _, err = anira("train", PRESET, *TINY, "--learning-rate", "1e30")
+    assert status == 2
+    assert "the loss of step 2 is not finite, and there is no checkpoint before it" in err
+    assert list(here.iterdir()) == []
 
 
 def test_a_run_that_failed_before_its_first_result_is_started_over(anira, here):

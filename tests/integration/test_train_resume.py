@@ -108,17 +108,22 @@ def test_a_run_killed_between_two_files(tmp_path, whole, place):
     assert_same_run(whole, resume(path))
 
 
-def test_ctrl_c_writes_a_checkpoint_and_says_one_line(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(tmp_path, number, word):
     endless = tiny_config(steps=10**6, log_every=1, eval_every=10**6, checkpoint_every=10**6)
-    path = begin(tmp_path, endless)
-    child = start(tmp_path, path)
+    path = begin(tmp_path / "my  runs", endless)
+    child = Child(tmp_path / "child", "train", "--resume", path, "--non-finite", "skip")
     try:
         child.wait_for_line(path / "metrics.jsonl")
-        child.send(signal.SIGINT)
-        assert child.status() == 130
+        for _ in range(2):  # `timeout` signals twice
+            child.send(number)
+        assert child.status() == 128 + number
     finally:
         child.kill()
-    assert child.err.splitlines()[-1] == "anira: interrupted"
+    again = f"anira train --resume '{path}' --non-finite skip"
+    assert child.err.splitlines()[-1] == f"anira: {word}; go on with: {again}"
     assert "stopping after this step, with a checkpoint; Ctrl-C again stops at once\n" in child.err
     assert "Traceback" not in child.err
     assert latest_checkpoint(path).name == f"step-{metrics(path)[-1]['step']}"
@@ -129,8 +134,8 @@ def test_an_interrupted_run_ends_like_a_whole_one(tmp_path, whole):
     child = start(tmp_path, path)
     try:
         child.wait_for_line(path / "metrics.jsonl")
-        child.send(signal.SIGINT)
-        assert child.status() in (0, 130)
+        child.send(signal.SIGTERM)
+        assert child.status() in (0, 143)
     finally:
         child.kill()
     assert_same_run(whole, resume(path))

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.integration.test_train_processes import PRESET, alone, free_port, processes  # noqa: F401 (a fixture)
+from tests.integration.test_train_processes import FSDP, GUIDE, PRESET, alone, free_port, processes  # noqa: F401 (a fixture)
 from tests.training_support import (
     TINY_WORDS,
     assert_close_runs,
@@ -22,8 +22,6 @@ from tests.training_support import (
 from anira.training.run import load_run
 
 pytestmark = pytest.mark.slow
-FSDP = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}
-GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 # Says how many numbers of the model this process holds.
 COUNT = """
 import sys
@@ -73,7 +71,7 @@ def test_killed_halves_are_resumed_by_halves_and_by_one(tmp_path, alone):  # noq
 
 def test_the_command_of_the_manual(tmp_path, alone):  # noqa: F811
     """`accelerate launch --config_file fsdp.yaml ...`, with the manual's file, on processes without a GPU."""
-    (settings,) = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (settings,) = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
     (tmp_path / "fsdp.yaml").write_text(re.sub(r"num_processes: \d+", "num_processes: 2", settings))
     words = ["--config_file", tmp_path / "fsdp.yaml", "--main_process_port", free_port(), "-m", "anira.cli"]
     words += ["train", PRESET, *TINY_WORDS, "--precision", "float64", "--compile", "off", "--out", tmp_path]
@@ -85,4 +83,5 @@ def test_the_command_of_the_manual(tmp_path, alone):  # noqa: F811
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "8 steps, 2 processes, in " in done.stderr
     assert_close_runs(alone, Path(done.stdout.strip()), tolerance=1e-9)

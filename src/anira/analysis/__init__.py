@@ -12,12 +12,13 @@ from anira.analysis.allocation import Alignment, Depth
 from anira.analysis.claims import Claim, judge_claims, make_claim
 from anira.analysis.cost import Cost
 from anira.analysis.findings import findings, verdict_sentence
-from anira.analysis.folders import choose_evaluation, find_evaluations, run_config
+from anira.analysis.folders import choose_evaluation, find_evaluations
 from anira.analysis.intervals import Estimate, wilson
 from anira.analysis.nulls import Null
 from anira.analysis.position import PositionControl
 from anira.analysis.probes import ProbeCorrelation
 from anira.analysis.records import Evaluation, find_subtasks, load_evaluation
+from anira.analysis.stored import run_config
 from anira.analysis.subtasks import Overview, SubtaskFigures, overview, overview_tables
 from anira.analysis.summary import Summary, summarize
 from anira.analysis.tables import tables, title

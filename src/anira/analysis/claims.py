@@ -1,6 +1,5 @@
 """Claims about depth and the knob, judged over all seeds of the same experiment."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -11,6 +10,7 @@ from anira.analysis.intervals import Estimate
 from anira.analysis.nulls import Null, nulls_cover_zero
 from anira.analysis.summary import Labels, Summary
 from anira.analysis.verdict import Evidence, Verdict, judge, why_silent
+from anira.config import json_text
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def by_identity(
 def identity(labels: Labels) -> str:
     """Return what sets an evaluation apart from all that are not another seed of the same experiment."""
     config = {key: value for key, value in labels.config.items() if key not in HOUSEKEEPING}
-    return json.dumps([experiment(labels), labels.step, labels.max_depth, config], sort_keys=True)
+    return json_text([experiment(labels), labels.step, labels.max_depth, config], sort_keys=True)
 
 
 def experiment(labels: Labels) -> str:

@@ -1,11 +1,12 @@
 """Which evaluation is meant: a run folder holds several under `records/`, one of them is the run's result."""
 
-import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from anira.analysis.records import ASKED, read_asked
-from anira.config import UserError, nearest
+from anira.analysis.stored import CONFIG, read_asked
+from anira.config import UserError, command, nearest
+from anira.config.folder import inside, subfolders
+from anira.records import ASKED
 
 HOUSEKEEPING: Final = frozenset(
     {
@@ -33,8 +34,7 @@ def find_evaluations(run: Path) -> list[Path]:
     Complete ones come after incomplete ones, plain ones after those with overridden depths, then later steps after
     earlier ones; at the same step `final` comes last.
     """
-    folders = [path.parent for path in (run / "records").glob(f"*/{ASKED}")]
-    return sorted(folders, key=_rank)
+    return sorted((path for path in subfolders(inside(run, "records")) if (path / ASKED).exists()), key=_rank)
 
 
 def choose_evaluation(path: Path, name: str | None = None) -> Path:
@@ -46,11 +46,11 @@ def choose_evaluation(path: Path, name: str | None = None) -> Path:
             raise UserError(f"{path} is an evaluation already: leave out --evaluation, or give the run folder")
         return path
     found = find_evaluations(path)
-    inside = len(list(path.glob("*/config.json")))
-    if not found and inside and not (path / "config.json").exists():
-        raise UserError(f"{path} holds {inside} run{'s' * (inside > 1)}: give one of them, or {path}/*")
+    runs = len(list(path.glob(f"*/{CONFIG}")))
+    if not found and runs and not (path / CONFIG).exists():
+        raise UserError(f"{path} holds {runs} run{'s' * (runs > 1)}: give one of them, or {path}/*")
     if not found:
-        raise UserError(f"{path} has no evaluation under records/: run anira evaluate {path} first")
+        raise UserError(f"{path} has no evaluation under records/: run {command('anira', 'evaluate', path)} first")
     if name is None:
         return found[-1]
     names = [folder.name for folder in found]
@@ -59,25 +59,6 @@ def choose_evaluation(path: Path, name: str | None = None) -> Path:
     return path / "records" / name
 
 
-def run_config(evaluation: Path) -> dict[str, Any]:
-    """Return the `config` of the run that an evaluation folder lies in, or nothing if it lies in none."""
-    path = evaluation.resolve().parents[1] / "config.json"
-    try:
-        config = json.loads(path.read_text()).get("config", {})
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, AttributeError) as error:
-        raise UserError(f"cannot read {path}: {error}") from error
-    return config if isinstance(config, dict) else {}
-
-
 def _rank(folder: Path) -> tuple[bool, bool, int, bool, str]:
     asked = read_asked(folder)
-    step = asked.get("step")
-    return (
-        bool(asked.get("complete", False)),
-        not asked.get("override"),
-        step if isinstance(step, int) else -1,
-        folder.name == "final",
-        folder.name,
-    )
+    return (asked["complete"], not asked.get("override"), asked["step"], folder.name == "final", folder.name)

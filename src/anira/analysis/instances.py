@@ -25,8 +25,6 @@ def instance_table(evaluation: Evaluation) -> pl.DataFrame:
     )
     if table["instance_id"].is_duplicated().any():
         raise UserError(f"{evaluation.folder} has two instances with the same instance_id: evaluate again")
-    if table["answer_tokens"].null_count():
-        raise UserError(f"{evaluation.folder} has instances without token rows: evaluate again")
     for name in LABELS:
         if table[name].n_unique() > 1:
             raise UserError(f"{evaluation.folder} mixes records with different {name}: evaluate into one folder each")

@@ -130,6 +130,14 @@ def _strings(evaluation: Evaluation) -> pl.DataFrame:
     return evaluation.collect(evaluation.instances.select(columns).sort("instance_id").with_row_index("instance"))
 
 
+def _untrained(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"cannot read {path}: {reason}; remove it, and it is measured again") from error
+
+
 def _tokens(evaluation: Evaluation, instances: pl.DataFrame, untrained: Path | None) -> pl.DataFrame:
     """Return the tokens of the strings in order, with all depths, the proxies, and the sets that they belong to."""
     names = [f"probe_{name}" for name in PROXIES]
@@ -139,7 +147,7 @@ def _tokens(evaluation: Evaluation, instances: pl.DataFrame, untrained: Path | N
     tokens = evaluation.tokens.select("instance_id", "position", "input_id", depth, *names)
     moved = ["expected_depth", "input_id"]
     if untrained is not None:
-        others = pl.read_parquet(untrained)
+        others = _untrained(untrained)
         moved += [name for name in others.columns if name.startswith(UNTRAINED)]
         tokens = tokens.join(others.lazy(), on=["instance_id", "position"], how="left")
     frame = evaluation.collect(

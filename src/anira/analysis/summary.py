@@ -11,12 +11,12 @@ from anira.analysis.accuracy import Accuracy, accuracy_by_knob, accuracy_overall
 from anira.analysis.allocation import Alignment, Depth, alignment, depth_by_knob
 from anira.analysis.bootstrap import DRAWS, SMALLEST_STRATUM
 from anira.analysis.cost import Cost, cost_by_knob
-from anira.analysis.folders import run_config
 from anira.analysis.instances import LABELS, instance_table
 from anira.analysis.nulls import nulls_cover_zero
 from anira.analysis.position import PositionControl, position_control
 from anira.analysis.probes import ProbeCorrelation, probe_correlations
 from anira.analysis.records import Evaluation, load_evaluation
+from anira.analysis.stored import run_config
 from anira.config import to_dict
 
 

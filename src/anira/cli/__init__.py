@@ -3,14 +3,21 @@
 This module is all that `anira --help` needs, so it imports nothing heavy and lists the commands without loading them.
 """
 
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from types import FrameType
 from typing import Final
 
 from anira.cli.memory import keep_freed_memory
-from anira.config import UserError, nearest
+from anira.cli.output import flush, say, tell
+from anira.config import SAME_SIGNAL, Interrupted, UserError, nearest
+from anira.config import command as shell_command
 
 COMMANDS: Final = {
     "tasks": ("anira.cli.tasks", "list the tasks: knob, range, cost law, vocabulary"),
@@ -27,6 +34,8 @@ COMMANDS: Final = {
     "demo": ("anira.cli.demo", "train ANIRA-E and ANIRA-O on a small task and make a page of what came out: minutes"),
 }
 """Name -> (module with a function `run(argv)`, summary)."""
+_GO_ON = ("evaluate", "reproduce", "demo")  # the same words again go on from where they were stopped
+_LONGEST_LINE: Final = 2000
 
 _HELP = """\
 usage: anira COMMAND [options]
@@ -51,41 +60,75 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0, 2 for the user's error, 130 if interrupted.
+    """Run one command and return the exit status: 0, 2 for the user's error, 128 + number for a signal.
 
     Errors that the user can correct become one line on stderr; anything else is a bug and keeps its traceback.
     """
     try:
-        try:
-            _run(list(sys.argv[1:] if argv is None else argv))
-        finally:
-            sys.stdout.flush()  # here, so that a closed pipe is noticed while we can still be silent about it
+        with _termination_as_interrupt():
+            try:
+                _run(list(sys.argv[1:] if argv is None else argv))
+            finally:
+                flush()  # here, so that a closed pipe is noticed while we can still be silent about it
     except UserError as error:
         return _complain(str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
         return 141  # what a shell reports for a program that SIGPIPE ended
     except OSError as error:
-        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+    except Interrupted as stop:
+        word = "terminated" if stop.number == signal.SIGTERM else "interrupted"
+        again = f"; go on with: {shell_command('anira', *stop.again)}" if stop.again else ""
+        return _complain(f"{word}{again}", status=stop.status)
     except KeyboardInterrupt:
-        return _complain("interrupted", status=130)
+        return _complain("interrupted", status=128 + signal.SIGINT)
     return 0
 
 
+@contextlib.contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM, which schedulers and `timeout` send, end a command as Ctrl-C does, through every `finally`."""
+    if threading.current_thread() is not threading.main_thread():  # there Python hears no signals
+        yield
+        return
+    last = -SAME_SIGNAL
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        last, before = time.monotonic(), last
+        if last - before > SAME_SIGNAL:
+            raise Interrupted(number)
+
+    previous = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
 def _run(argv: list[str]) -> None:
+    for word in argv:
+        if "\0" in word or word.encode(errors="replace").decode() != word:
+            raise UserError(f"{word!r} is not text in UTF-8: rename the file, or retype the word")
     words, plugins = _take_plugins(argv)
     command = words[0] if words else "--help"
     if command in ("-h", "--help"):
-        print(_help(), end="")
+        say(_help().rstrip("\n"))
     elif command == "--version":
         from anira import __version__
 
-        print(f"anira {__version__}")
+        say(f"anira {__version__}")
     else:
         module, _ = _find(command)
         keep_freed_memory()
         _import_plugins(plugins)
-        import_module(module).run(words[1:])
+        try:
+            import_module(module).run(words[1:])
+        except KeyboardInterrupt as stop:
+            found = stop if isinstance(stop, Interrupted) else Interrupted()
+            again = [*found.again, *(word for name in plugins for word in ("--plugin", name))] if found.again else []
+            raise Interrupted(found.number, argv if command in _GO_ON else again) from None
 
 
 def _help() -> str:
@@ -131,10 +174,14 @@ def _import_plugins(names: list[str]) -> None:
             import_module(name)
         except UserError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UserError(f"cannot import plugin {name!r}: {type(error).__name__}: {error}") from error
 
 
 def _complain(message: str, *, status: int = 2) -> int:
-    print(f"anira: {' '.join(message.split())}", file=sys.stderr)
+    """Say what is wrong in one line; a value that someone wrote a book into is cut."""
+    line = " ".join(part for line in message.split("\n") if (part := line.strip()))
+    short = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} ..."
+    with contextlib.suppress(UserError, OSError):  # nobody is left to tell
+        tell(f"anira: {short}")
     return status

@@ -1,7 +1,5 @@
 """`anira analyze RUN ...`: figures with intervals, nulls and controls, and what they show, from records."""
 
-import json
-import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,8 +8,9 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
+from anira.cli.output import say, say_json, tell
 from anira.cli.parse import parse
-from anira.config import UserError
+from anira.config import UserError, command
 
 _WIDTH = 100
 _NAMED = 5  # evaluations; a long run makes dozens during training
@@ -53,29 +52,29 @@ def _show(options: Options) -> None:
     from anira.analysis import find_subtasks, judge_claims, load_evaluation, overview, summarize
 
     folders = _folders(options)
-    if options.evaluation is None and not options.json:
-        _name_others(options.runs, folders)
     several = [folder for folder in folders if options.subtask is None and len(find_subtasks(folder)) > 1]
     single = [folder for folder in folders if folder not in several]
     evaluations = [load_evaluation(folder, options.subtask) for folder in single]  # all are checked before work starts
     for folder in several:
         for subtask in find_subtasks(folder):
             load_evaluation(folder, subtask)
+    if options.evaluation is None and not options.json:
+        _name_others(options.runs, folders)
     summaries = [_said(summarize(one, seed=options.seed), _text, options) for one in evaluations]
     overviews = [_said(overview(folder, seed=options.seed), _overview_text, options) for folder in several]
     verdicts = judge_claims(summaries)
     if options.json:
         shown = {"overviews": [one.to_dict() for one in overviews]} if overviews else {}
         plain = {"evaluations": [one.to_dict() for one in summaries], **shown, "claims": _plain(verdicts)}
-        print(json.dumps(plain, indent=2))
+        say_json(plain, indent=2)
     elif verdicts:
-        print(_verdicts(verdicts))
+        say(_verdicts(verdicts))
 
 
 def _said(figures: Any, text: Callable[[Any], str], options: Options) -> Any:
     """Print figures as soon as they are there, unless JSON will come at the end."""
     if not options.json:
-        print(text(figures))
+        say(text(figures))
     return figures
 
 
@@ -97,7 +96,7 @@ def _name_others(runs: Sequence[Path], shown: Sequence[Path]) -> None:
         names = [other.name for other in reversed(find_evaluations(run)) if other.name != folder.name]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         if names:
-            print(f"{run}: other evaluations (--evaluation NAME): {', '.join(names[:_NAMED])}{more}", file=sys.stderr)
+            tell(f"{run}: other evaluations (--evaluation NAME): {', '.join(names[:_NAMED])}{more}")
 
 
 def _text(summary: Any) -> str:
@@ -117,9 +116,8 @@ def _overview_text(shown: Any) -> str:
     note = f"{len(shown.subtasks)} subtasks, each on its own; 95% intervals, clustered by instance"
     parts = [head, note, labels.evaluation, *(f"warning: {line}" for line in shown.warnings)]
     parts += [f"\n{name}\n{textwrap.indent(table, '  ')}" for name, table in overview_tables(shown)]
-    return "\n".join(
-        [*parts, f"\nNulls, controls and cost of one: anira analyze {labels.evaluation} --subtask NAME", ""]
-    )
+    one = f"{command('anira', 'analyze', Path(labels.evaluation))} --subtask NAME"
+    return "\n".join([*parts, f"\nNulls, controls and cost of one: {one}", ""])
 
 
 def _verdicts(verdicts: list[Any]) -> str:

@@ -1,15 +1,16 @@
 """`anira bench NAME`: figures of speed on this machine."""
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from tyro.conf import arg
 
+from anira.cli.output import say, say_json, tell
 from anira.cli.parse import parse
 from anira.config import UserError, nearest
+
+_MOST: Final = {"repeats": 10_000, "rows": 1 << 20, "sentences": 1_000_000}  # bounds against typing errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,17 +62,21 @@ class TrainOptions:
 def run(argv: list[str]) -> None:
     """Run a benchmark, or list them."""
     if not argv or argv[0] in ("-h", "--help"):
-        print(_list())
+        say(_list())
         return
     name, *rest = argv
     if name not in BENCHMARKS:
         raise UserError(f"unknown benchmark {name!r}: {nearest(name, BENCHMARKS)}")
     summary, measure, options_class = BENCHMARKS[name]
     options: Any = parse(options_class, rest, prog=f"anira bench {name}", description=f"Measure {summary}.")
-    if options.repeats < 1:
-        raise UserError(f"--repeats must be at least 1, not {options.repeats}")
+    for option, most in _MOST.items():
+        if not 1 <= getattr(options, option, 1) <= most:
+            raise UserError(f"--{option} must be at least 1 and at most {most:,}, not {getattr(options, option)}")
     result, table = measure(options)
-    print(json.dumps(result, indent=2) if options.json else table)
+    if options.json:
+        say_json(result, indent=2)
+    else:
+        say(table)
 
 
 def _list() -> str:
@@ -83,7 +88,7 @@ def _list() -> str:
 
 
 def _report(text: str) -> None:
-    print(f"measuring {text}", file=sys.stderr, flush=True)
+    tell(f"measuring {text}")
 
 
 def _tasks(options: TasksOptions) -> tuple[dict[str, Any], str]:

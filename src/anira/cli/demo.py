@@ -2,7 +2,6 @@
 
 import dataclasses
 import shutil
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from tyro.conf import arg
 
 from anira.cli.drawing import draw_instance, draw_probes, legend
+from anira.cli.output import say, tell
 from anira.cli.parse import parse
-from anira.config import UserError
+from anira.config import UserError, command
 from anira.tasks import make_task
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ every token:
 """
 _NEXT = """\
 What to type next, after . .venv/bin/activate:
-  anira generate {run} "+ 1 * 2 3"
-  anira analyze {run}
+  {generate} "+ 1 * 2 3"
+  {analyze}
   anira tasks
   anira train mano-anira-o-smoke
 """
@@ -62,12 +62,12 @@ def run(argv: list[str]) -> None:
     for variant in VARIANTS:
         started = time.monotonic()
         runs.append(start_or_resume(demo_config(variant, options.steps), options.out / "runs"))
-        print(f"{variant}: {time.monotonic() - started:.0f} s\n", file=sys.stderr)
+        tell(f"{variant}: {time.monotonic() - started:.0f} s\n")
     page = options.out / "report.html"
     write_report(runs, page)
-    print(f"\n{_outcome(runs)}\n")
-    print(_NEXT.format(run=runs[-1]))
-    print(f"The page with figures and tokens shaded by depth, to open in a browser:\n{page}")
+    say(f"\n{_outcome(runs)}\n")
+    say(_NEXT.format(generate=command("anira", "generate", runs[-1]), analyze=command("anira", "analyze", runs[-1])))
+    say(f"The page with figures and tokens shaded by depth, to open in a browser:\n{page}")
 
 
 def demo_config(variant: str, steps: int) -> "TrainConfig":
@@ -94,7 +94,7 @@ def _show_instance() -> None:
     task = make_task("mano")
     rows = task.read(QUESTION)
     width = shutil.get_terminal_size((100, 24)).columns
-    print(f"{_WHAT}\n{draw_instance(task, rows, 0)}\n\n{draw_probes(task, rows, 0, width=width)}\n\n{legend(task)}\n")
+    say(f"{_WHAT}\n{draw_instance(task, rows, 0)}\n\n{draw_probes(task, rows, 0, width=width)}\n\n{legend(task)}\n")
 
 
 def _outcome(runs: Sequence[Path]) -> str:

@@ -4,6 +4,7 @@ from itertools import accumulate
 from typing import Any
 
 from anira.cli.rows import probe_values
+from anira.config import printable
 from anira.tasks import IGNORE, BlockTask, Rows
 
 _GAP = 2  # spaces between columns
@@ -39,7 +40,7 @@ def draw_probes(task: BlockTask, rows: Rows, i: int, *, width: int) -> str:
     lines = {
         "position": [str(position) for position in range(len(tokens))],
         "token": tokens,
-        "supervised": ["*" if label != IGNORE else "" for label in rows.labels[i, : len(tokens)]],
+        **_answers(task, rows, i),
         **{name: [_cell(value) for value in values] for name, values in probe_values(task, rows, i).items()},
     }
     label_width = max(map(len, lines))
@@ -48,13 +49,23 @@ def draw_probes(task: BlockTask, rows: Rows, i: int, *, width: int) -> str:
     return "\n\n".join(_band(lines, widths, label_width, *band) for band in bands)
 
 
+def _answers(task: BlockTask, rows: Rows, i: int) -> dict[str, list[str]]:
+    """Return the line that says what is supervised; answers that are no tokens of the row stand where they are due."""
+    labels = rows.labels[i, : rows.lengths[i]].tolist()
+    if not rows.is_dense(i):
+        return {"supervised": ["*" if label != IGNORE else "" for label in labels]}
+    return {
+        "predicts": ["" if label == IGNORE else visible(task.vocab.tokens[label]) for label in [*labels[1:], IGNORE]]
+    }
+
+
 def visible(token: str) -> str:
     r"""Return a token as a table shows it: a newline would break the line.
 
     >>> visible("\n"), visible("<bos>")
     ('\\n', '<bos>')
     """
-    return token.replace("\n", "\\n")
+    return printable(token).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def legend(task: BlockTask) -> str:

@@ -1,15 +1,16 @@
 """`anira evaluate RUN`: a checkpoint over a knob grid, into records."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from anira.cli.output import say, tell
 from anira.cli.parse import check_threshold, parse
 from anira.cli.progress import progress
-from anira.config import UserError
+from anira.config import UserError, command
+from anira.config.folder import check_name, inside
 
 if TYPE_CHECKING:
     from anira.tasks import Task
@@ -50,11 +51,14 @@ def run(argv: list[str]) -> None:
         raise UserError(f"-n must be at least 1, not {options.count}")
     check_threshold(options.select, options.threshold)
     from anira.evaluation import EvaluationConfig, evaluated_cells
-    from anira.training.evaluating import evaluate_run
+    from anira.training.evaluating import evaluate_loaded
+    from anira.training.fitting import check_evaluation
     from anira.training.run import load_run
 
-    config, _, step = load_run(options.run, options.step)
-    task = config.make_task()
+    if options.name is not None:
+        check_name(options.name)
+    loaded = load_run(options.run, options.step)
+    task = loaded[0].make_task()
     wanted = EvaluationConfig(
         knobs=_knobs(options, task),
         count=options.count,
@@ -63,19 +67,22 @@ def run(argv: list[str]) -> None:
         decode="generated" if options.generate else "parallel",
         override=options.override or "",
     )
-    folder = options.run / "records" / (options.name or _name(step, options))
-    total = len(evaluated_cells(task, wanted.knobs)) * wanted.count
+    cells = evaluated_cells(task, wanted.knobs)
+    check_evaluation(cells, wanted.count, loaded[0].model["max_depth"])
+    folder = inside(options.run, "records", options.name or _name(loaded[2], options))
+    total = len(cells) * wanted.count
     with progress(total, "instances") as advance:
         done = 0
 
-        def tell(now: int) -> None:
+        def note(now: int) -> None:
             nonlocal done
             advance(now - done)
             done = now
 
-        evaluate_run(options.run, wanted, folder, step=step, progress=tell)
-    print(f"wrote {total} instances\nnext: anira analyze {options.run} --evaluation {folder.name}", file=sys.stderr)
-    print(folder)
+        evaluate_loaded(loaded, wanted, folder, progress=note)
+    following = command("anira", "analyze", options.run, "--evaluation", folder.name)
+    tell(f"wrote {total} instances\nnext: {following}")
+    say(folder)
 
 
 def _knobs(options: EvaluateOptions, task: "Task") -> tuple[int, ...] | dict[str, tuple[int, ...]] | None:

@@ -1,25 +1,25 @@
 """`anira export TASK`: rows to a jsonl or Parquet file, all of them or none."""
 
-import json
-import os
-import signal
-import sys
+import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from anira.cli.output import tell
 from anira.cli.parse import parse_with_task
 from anira.cli.progress import progress, rate
 from anira.cli.rows import Address, probe_values, row_values
-from anira.config import UserError
+from anira.config import UserError, json_text, replacing
+from anira.config.machine import check_room
 from anira.tasks import BlockTask, Rows
 
 SUFFIXES = (".jsonl", ".parquet")
+_MEASURED = 16  # rows by which the size of a file is judged
+_PACKED = 20  # a Parquet file is smaller than the same rows in JSON, at most by so much
 Chunks = Iterator[list[dict[str, Any]]]
 
 
@@ -53,14 +53,22 @@ def run(argv: list[str]) -> None:
         seed=options.seed, stream=options.split, start=options.start, count=options.count, knob=options.knob
     )
     address.first(task)  # a knob or a seed out of range is found here
+    _check_disk(task, address, options)
     start = time.monotonic()
     with progress(options.count, task.name) as advance:
         export(task, address, options.out, probes=options.probes, advance=advance)
     speed = rate(options.count, time.monotonic() - start)
-    print(
-        f"wrote {options.count} rows of {task.name} to {options.out} ({options.out.stat().st_size:,} bytes, {speed})",
-        file=sys.stderr,
-    )
+    size = options.out.stat().st_size
+    tell(f"wrote {options.count} rows of {task.name} to {options.out} ({size:,} bytes, {speed})")
+
+
+def _check_disk(task: BlockTask, address: Address, options: Options) -> None:
+    """Raise a UserError if the file would not fit on its disk, judged by its first rows."""
+    _, rows = next(replace(address, count=min(address.count, _MEASURED)).chunks(task))
+    bytes_each = sum(len(json_text(_flat(task, rows, i, probes=options.probes))) for i in range(len(rows))) / len(rows)
+    smaller = _PACKED if options.out.suffix == ".parquet" else 1
+    free = shutil.disk_usage(options.out.parent).free
+    check_room(options.count * bytes_each / smaller, f"a file of {options.count} rows", free, "the disk")
 
 
 def check_target(out: Path, *, force: bool) -> None:
@@ -74,16 +82,16 @@ def check_target(out: Path, *, force: bool) -> None:
 
 
 def export(task: BlockTask, address: Address, out: Path, *, probes: bool, advance: Callable[[int], None]) -> None:
-    """Write rows chunk by chunk under a temporary name, and give the file its name when it is complete."""
+    """Write rows chunk by chunk; the file gets its name when it is complete."""
     first = address.first(task)
     chunks = _chunks(task, address, probes=probes, advance=advance)
-    with termination_as_interrupt(), complete_or_absent(out) as temporary:
+    with replacing(out) as part:
         if out.suffix == ".jsonl":
-            _write_jsonl(chunks, temporary)
+            _write_jsonl(chunks, part)
         else:
             from anira.cli.parquet import columns, settings, write_parquet
 
-            write_parquet(chunks, temporary, columns(task, first, probes=probes), settings(task))
+            write_parquet(chunks, part, columns(task, first, probes=probes), settings(task))
 
 
 def _chunks(task: BlockTask, address: Address, *, probes: bool, advance: Callable[[int], None]) -> Chunks:
@@ -104,28 +112,4 @@ def _flat(task: BlockTask, rows: Rows, i: int, *, probes: bool) -> dict[str, Any
 def _write_jsonl(chunks: Chunks, path: Path) -> None:
     with path.open("w") as file:
         for chunk in chunks:
-            file.writelines(json.dumps(row) + "\n" for row in chunk)
-
-
-@contextmanager
-def complete_or_absent(out: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `out`, which becomes `out` at the end, or vanishes if anything went wrong."""
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        temporary.touch()  # an unwritable folder is found before any work
-        yield temporary
-        temporary.replace(out)
-    except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does, through every `finally`."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+            file.writelines(json_text(row) + "\n" for row in chunk)

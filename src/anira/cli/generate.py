@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from anira.cli.drawing import visible
+from anira.cli.output import say_coloured, say_json
 from anira.cli.parse import check_threshold, parse
-from anira.config import UserError
+from anira.config import UserError, printable
 
 SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
 
@@ -38,17 +39,15 @@ def run(argv: list[str]) -> None:
     if len(options.words) != 1:  # several runs by a glob, or a question without its quotes
         raise UserError('generate takes one RUN and one QUESTION in quotes, as in anira generate RUN "+ 1 * 2 3"')
     check_threshold(options.select, options.threshold)
-    import json
-
     from anira.training.run import load_run
 
     config, model, step = load_run(options.run, options.step)
     task = config.make_task()
     result = _answer(model, task, options)
     if options.json:
-        print(json.dumps({"run": str(options.run), "step": step, **result}))
+        say_json({"run": str(options.run), "step": step, **result})
     else:
-        print(_text(result, model.config.max_depth))
+        say_coloured(_text(result, model.config.max_depth))
 
 
 def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
@@ -58,8 +57,8 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
     from anira.inference import Stepwise
 
     rows = task.read(options.words[0])
-    start, *rest = rows.answer_positions(0)
-    if rest and rest[-1] - start > len(rest):
+    start = rows.answer_positions(0)[0]
+    if not rows.has_one_answer(0):
         raise UserError("a question with several answers is not answered here: ask for one at a time")
     truth = rows.answer(0)
     session = Stepwise(model, select=options.select, threshold=options.threshold)
@@ -83,13 +82,13 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
 
 def _text(result: dict[str, Any], max_depth: int) -> str:
     """Lay tokens over their depths; on a terminal, deeper is darker."""
-    verdict = "right" if result["correct"] else f"wrong, it is {result['true_answer']}"
+    verdict = "right" if result["correct"] else f"wrong, it is {printable(result['true_answer'])}"
     lines = _columns([visible(token) for token in result["tokens"]], result["depths"], max_depth)
     return "\n".join(
         [
             *lines,
             "",
-            f"answer      {result['answer']} ({verdict})",
+            f"answer      {printable(result['answer'])} ({verdict})",
             f"mean depth  {result['mean_depth']:.2f} of {max_depth}",
         ]
     )

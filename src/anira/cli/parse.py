@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import tyro
 
-from anira.config import UserError
+from anira.config import UserError, check_finite
 from anira.tasks import BlockTask, task_class, task_names
 
 Opts = TypeVar("Opts")
@@ -24,13 +24,25 @@ def parse(options: type[Opts], argv: list[str], *, prog: str, description: str) 
     box = io.StringIO()
     try:
         with contextlib.redirect_stderr(box):
-            return tyro.cli(
+            parsed = tyro.cli(
                 options, prog=prog, description=description, args=argv, config=(tyro.conf.FlagCreatePairsOff,)
             )
     except SystemExit as stop:
         if not stop.code:
             raise
         raise UserError(f"{fold(box.getvalue())} (see {prog} --help)") from None
+    _check_numbers(parsed)
+    return parsed
+
+
+def _check_numbers(options: Any, prefix: str = "--") -> None:
+    """Refuse nan and inf, which Python reads as numbers: no option has a use for them."""
+    for field in dataclasses.fields(options):
+        value, name = getattr(options, field.name), f"{prefix}{field.name.replace('_', '-')}"
+        if dataclasses.is_dataclass(value):
+            flat = any(getattr(mark, "name", None) == "" for mark in getattr(field.type, "__metadata__", ()))
+            _check_numbers(value, prefix if flat else f"{name}.")
+        check_finite(value, name)
 
 
 def parse_with_task(options: type[Opts], argv: list[str], *, command: str, summary: str) -> tuple[Opts, BlockTask]:

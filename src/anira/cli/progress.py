@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from anira.cli.output import tell
+from anira.config import printable
+
 _SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -23,11 +26,16 @@ def _bar(total: int, label: str) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+    )
     start, done = time.monotonic(), 0
     # transient: the command's last line says what was done, the bar need not stay
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, rate="")
+        task = bar.add_task(printable(label), total=total, rate="")
 
         def advance(rows: int) -> None:
             nonlocal done
@@ -47,7 +55,7 @@ def _lines(total: int, label: str) -> Callable[[int], None]:
         now = time.monotonic()
         if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            print(f"{label}: {done} of {total} rows, {rate(done, now - start)}", file=sys.stderr, flush=True)
+            tell(f"{label}: {done} of {total} rows, {rate(done, now - start)}")
 
     return advance
 

@@ -1,7 +1,5 @@
 """`anira report RUN ...`: one self-contained page that shows whether depth follows difficulty."""
 
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
+from anira.cli.output import say, tell
 from anira.cli.parse import parse
-from anira.config import UserError, to_dict
+from anira.config import UserError, to_dict, write_files
 from anira.tasks import task_class
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def run(argv: list[str]) -> None:
         csv=options.csv,
         instances=options.instances,
     )
-    print(options.out)
+    say(options.out)
 
 
 def write_report(
@@ -65,15 +64,14 @@ def write_report(
     instances: int = ReportOptions.instances,
 ) -> None:
     """Write the page about some runs, and the tables behind it if a folder is given for them."""
-    from anira.report import build, load_runs, write_csv
+    from anira.report import build, csv_text, load_runs
 
     runs = load_runs(folders, evaluation, subtask)
     report = build(runs, instances=instances, knobs=_knobs(runs), paper=_paper(runs))
-    if csv is not None:
-        write_csv(csv, report.tables)
-    _replace(out, report.html)
+    tables = {} if csv is None else {csv / f"{name}.csv": csv_text(table) for name, table in report.tables.items()}
+    write_files({**tables, out: report.html})
     number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
-    print(f"wrote a report of {number} ({len(report.html.encode()):,} bytes)", file=sys.stderr)
+    tell(f"wrote a report of {number} ({out.stat().st_size:,} bytes)")
 
 
 def _check(options: ReportOptions) -> None:
@@ -116,13 +114,3 @@ def _paper(runs: Sequence["Run"]) -> dict[str, dict[str, Any]]:
         except UserError:
             continue
     return found
-
-
-def _replace(out: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)

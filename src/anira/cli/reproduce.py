@@ -1,6 +1,5 @@
 """`anira reproduce NAME`: a figure or table of the paper, from runs that are there or that it trains."""
 
-import sys
 import time
 import traceback
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from anira.cli.output import say, tell
 from anira.cli.parse import parse
 from anira.config import UserError, nearest
 from anira.experiments import EXPERIMENTS
@@ -52,16 +52,16 @@ def run(argv: list[str]) -> None:
     """Make one experiment or all of them, then say what was made from which runs."""
     options = parse(Options, argv, prog="anira reproduce", description=SUMMARY)
     if not options.name:
-        print(_list())
+        say(_list())
         return
     if options.name not in (ALL, *EXPERIMENTS):
         raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
     names = list(EXPERIMENTS) if options.name == ALL else [options.name]
     _announce(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
-    print(_table(done))
+    say(_table(done))
     if any(one.outcome for one in done):
-        print(_index(options))
+        say(_index(options))
     failed = [one.name for one in done if one.outcome is None]
     if failed:
         raise UserError(f"{len(failed)} of {len(done)} experiments failed: {', '.join(failed)}")
@@ -85,9 +85,9 @@ def _announce(names: list[str], options: Options) -> None:
     if not missing:
         return
     places = " or ".join(str(place) for place in (*setting.published, setting.runs))
-    print(f"to be trained, because {places} has no finished run: {', '.join(missing)}", file=sys.stderr)
+    tell(f"to be trained, because {places} has no finished run: {', '.join(missing)}")
     for line in estimate_lines([preset(name).resolved() for name in missing]) if options.scale == "paper" else []:
-        print(line, file=sys.stderr)
+        tell(line)
 
 
 def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
@@ -99,9 +99,9 @@ def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
         if alone:
             raise
         if isinstance(error, UserError):
-            print(f"{name} failed: {error}", file=sys.stderr)
+            tell(f"{name} failed: {error}")
         else:
-            traceback.print_exc()
+            tell(traceback.format_exc())
         outcome = None
     return _Done(name, time.monotonic() - started, outcome)
 
@@ -113,7 +113,7 @@ def _make(name: str, options: Options) -> "Outcome":
     setting = _setting(options)
     forget(setting.out, name)
     outcome = load_experiment(name)(setting)
-    print(f"{outcome.text}\n")
+    say(f"{outcome.text}\n")
     return outcome
 
 
@@ -127,7 +127,7 @@ def _setting(options: Options) -> "Setting":
         runs=options.runs or _out(options) / "runs",
         published=(PUBLISHED,),
         train=train_preset,
-        tell=lambda line: print(line, file=sys.stderr, flush=True),
+        tell=tell,
     )
 
 

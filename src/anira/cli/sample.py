@@ -1,6 +1,5 @@
 """`anira sample TASK`: instances that a person can read, or JSON lines for scripts."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +8,13 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from anira.cli.drawing import draw_instance, draw_probes, legend
+from anira.cli.output import say, say_json
 from anira.cli.parse import parse_with_task
 from anira.cli.rows import Address, probe_values, row_values
 from anira.config import UserError
 from anira.tasks import BlockTask, Rows
+
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +45,14 @@ def run(argv: list[str]) -> None:
     options, task = parse_with_task(Options, argv, command="sample", summary="Show instances of a task.")
     for place, rows, i in _chosen(options, task):
         if options.json:
-            print(json.dumps(_json(task, place, rows, i)))
+            say_json(_json(task, place, rows, i))
         else:
-            print(f"{task.name}  {_title(place)}\n{draw_instance(task, rows, i)}")
+            say(f"{task.name}  {_title(place)}\n{draw_instance(task, rows, i)}")
             if options.probes:
-                print(f"\n{draw_probes(task, rows, i, width=shutil.get_terminal_size((100, 24)).columns)}")
-            print()
+                say(f"\n{draw_probes(task, rows, i, width=shutil.get_terminal_size((100, 24)).columns)}")
+            say()
     if options.probes and not options.json:
-        print(legend(task))
+        say(legend(task))
 
 
 def _chosen(options: Options, task: BlockTask) -> Iterator[tuple[dict[str, Any], Rows, int]]:
@@ -62,6 +64,8 @@ def _chosen(options: Options, task: BlockTask) -> Iterator[tuple[dict[str, Any],
             raise UserError(f"--question brings its own instance: leave out {', '.join(given)}")
         yield {"stream": None, "seed": None, "index": None}, task.read(options.question), 0
         return
+    if options.count is not None and options.count > _MOST:
+        raise UserError(f"sample prints at most {_MOST:,} instances: anira export {task.name} writes more, to a file")
     seed, stream, count = options.seed or 0, options.split or "train", 1 if options.count is None else options.count
     address = Address(seed=seed, stream=stream, start=0, count=count, knob=options.knob)
     address.first(task)  # a knob or a seed out of range is found here

@@ -1,9 +1,9 @@
 """`anira tasks`: one row a task."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
+from anira.cli.output import say, say_json
 from anira.cli.parse import parse, span
 from anira.tasks import make_task, task_names
 
@@ -20,7 +20,10 @@ def run(argv: list[str]) -> None:
     """List all tasks with their default settings."""
     options = parse(Options, argv, prog="anira tasks", description="List the tasks.")
     tasks = [_facts(name) for name in task_names()]
-    print(json.dumps(tasks, indent=2) if options.json else _table(tasks))
+    if options.json:
+        say_json(tasks, indent=2)
+    else:
+        say(_table(tasks))
 
 
 def _facts(name: str) -> dict[str, Any]:

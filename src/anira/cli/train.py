@@ -6,16 +6,18 @@ import inspect
 import itertools
 import os
 import shutil
-import sys
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from anira.cli.output import say, tell
 from anira.cli.parse import parse
-from anira.config import UserError, to_dict
+from anira.config import Interrupted, UserError, to_dict
 
 if TYPE_CHECKING:
     from anira.training import RunFolder, TrainConfig
@@ -35,6 +37,8 @@ class TrainOptions:
     """auto: where there is a C++ compiler and the run is long enough to pay for it."""
     tracker: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
     """Where figures go besides metrics.jsonl."""
+    non_finite: Literal["stop", "skip"] = "stop"
+    """A loss or gradient that is not finite stops the run, or the step is left out and counted in metrics.jsonl."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +49,17 @@ class ResumeOptions:
     """Folder of the run to go on with; its own configuration holds."""
     tracker: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
     """Where figures go besides metrics.jsonl."""
+    non_finite: Literal["stop", "skip"] = "stop"
+    """A loss or gradient that is not finite stops the run, or the step is left out and counted in metrics.jsonl."""
 
 
 def run(argv: list[str]) -> None:
     """Start or resume a run."""
     if not argv or argv[0] in ("-h", "--help"):
-        print(_help())
+        say(_help())
     elif any(word.partition("=")[0] == "--resume" for word in argv):
         resumed = parse(ResumeOptions, argv, prog="anira train", description=SUMMARY)
-        _resume(resumed.resume, list(resumed.tracker))
+        _resume(resumed)
     elif argv[0].startswith("-"):
         raise UserError(
             f"the preset comes first: anira train PRESET, as in anira train mano-anira-o-cpu, not {argv[0]}"
@@ -149,7 +155,7 @@ def _compiles(wish: str, steps: int) -> bool:
     if wish == "auto" and os.environ.get("ACCELERATE_USE_FSDP") == "true":
         return False  # every layer would be a graph of its own
     if wish == "auto" and compiler is None:
-        print("no C++ compiler found: training without compiling, about half as fast", file=sys.stderr)
+        tell("no C++ compiler found: training without compiling, about half as fast")
     return wish == "on" or (wish == "auto" and compiler is not None and steps >= _MEASURED)
 
 
@@ -157,33 +163,39 @@ def _start(config: "TrainConfig", options: TrainOptions) -> None:
     from anira.training import RunFolder
 
     _check(config, options.tracker)
-    with RunFolder.for_config(options.out, config) as folder:
+    folder = RunFolder.for_config(options.out, config)
+    new = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
+    with folder:
         folder.write_config(config)
-        _train(config, folder, resume=False, trackers=list(options.tracker))
+        try:
+            with _resumable(folder.path, options):
+                _train(config, folder, options, resume=False)
+        except UserError:
+            folder.remove_unless_begun(new)
+            raise
     _print_path(folder)
 
 
 def _check(config: "TrainConfig", trackers: Sequence[str]) -> None:
     """Find what would stop a run at its beginning, before there is a folder of it."""
-    from anira.training.data import check_lengths
+    from anira.training.fitting import check_fits
     from anira.training.trackers import check_installed
 
     for kind in trackers:
         check_installed(kind)
-    task = config.make_task()
-    # Rows are made a block at a time anyway, and in a block the longest row is longer than in a batch.
-    check_lengths(task.rows(seed=config.seed, stream="train", start=0, count=task.block), config.max_length)
+    check_fits(config)
 
 
 def start_or_resume(config: "TrainConfig", out: Path) -> Path:
     """Train a run to its end, from where an earlier call left it; return its folder. A finished run takes a moment."""
     from anira.training import RunFolder
 
+    _check(config, ())
     with RunFolder.for_config(out, config) as folder:
         begun = (folder.path / "config.json").exists()
         if not begun:
             folder.write_config(config)
-        _train(config, folder, resume=begun, trackers=[])
+        _train(config, folder, TrainOptions(), resume=begun)
     return folder.path
 
 
@@ -197,23 +209,36 @@ def train_preset(name: str, out: Path, changes: Mapping[str, Any]) -> Path:
     return start_or_resume(config, out)
 
 
-def _resume(path: Path, trackers: list[str]) -> None:
+def _resume(options: ResumeOptions) -> None:
     from anira.training import RunFolder
     from anira.training.checkpoint import latest_checkpoint, step_of
 
-    folder = RunFolder(path)
+    folder = RunFolder(options.resume)
     config = folder.read_config()
-    last = latest_checkpoint(path)
+    _check(config, options.tracker)
+    last = latest_checkpoint(folder.path)
     if folder.main and last is not None and step_of(last) == config.steps:
-        print("this run was finished already: only its final evaluation is checked", file=sys.stderr)
-    with folder:
-        _train(config, folder, resume=True, trackers=trackers)
+        tell("this run was finished already: only its final evaluation is checked")
+    with folder, _resumable(folder.path, options):
+        _train(config, folder, options, resume=True)
     _print_path(folder)
+
+
+@contextmanager
+def _resumable(path: Path, options: TrainOptions | ResumeOptions) -> Iterator[None]:
+    """Let an interrupt say how the run goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        words = ["train", "--resume", str(path)]
+        words += ["--non-finite", options.non_finite] if options.non_finite != "stop" else []
+        words += ["--tracker", *options.tracker] if options.tracker else []
+        raise Interrupted(getattr(stop, "number", signal.SIGINT), words) from None
 
 
 def _print_path(folder: "RunFolder") -> None:
     if folder.main:
-        print(folder.path)
+        say(folder.path)
 
 
 def _sizes(cells: Sequence[tuple[str, int]]) -> str:
@@ -226,23 +251,31 @@ def _sizes(cells: Sequence[tuple[str, int]]) -> str:
     return "; ".join(f"{name} {', '.join(str(knob) for other, knob in cells if other == name)}" for name in names)
 
 
-def _train(config: "TrainConfig", folder: "RunFolder", *, resume: bool, trackers: list[str]) -> None:
+def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | ResumeOptions, *, resume: bool) -> None:
     """Train; of several processes only the main one speaks."""
     from anira.cli.train_progress import TrainProgress
     from anira.training import train
+    from anira.training.finite import NonFiniteError
+    from anira.training.run import process
     from anira.training.trackers import make_tracker
 
-    path = folder.path
+    path, plan = folder.path, options.non_finite
     if not folder.main:
-        train(config, path, resume=resume, report=lambda line: None, trackers=[])
+        try:
+            train(config, path, resume=resume, report=lambda line: None, trackers=[], non_finite=plan)
+        except Interrupted as stop:
+            raise SystemExit(stop.status) from None
+        except NonFiniteError:
+            raise SystemExit(2) from None
         return
     steps = f"{config.steps} step{'s' * (config.steps > 1)}"
-    print(f"{config.preset}, seed {config.seed}, {steps}, in {path}", file=sys.stderr)
+    processes = f", {process().num_processes} processes" if process().num_processes > 1 else ""
+    tell(f"{config.preset}, seed {config.seed}, {steps}{processes}, in {path}")
     left_out = config.make_task().left_out
     if left_out:
-        print(f"not trained, too long for --task.max-length: {_sizes(left_out)}", file=sys.stderr)
+        tell(f"not trained, too long for --task.max-length: {_sizes(left_out)}")
     if config.compile:
-        print("compiling the first steps; this takes a minute or two", file=sys.stderr)
+        tell("compiling the first steps; this takes a minute or two")
     with TrainProgress(config.steps) as progress:
-        made = [make_tracker(kind, path, config.preset) for kind in trackers]
-        train(config, path, resume=resume, report=progress.line, trackers=made)
+        made = [make_tracker(kind, path, config.preset) for kind in options.tracker]
+        train(config, path, resume=resume, report=progress.line, trackers=made, non_finite=plan)

@@ -6,6 +6,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
+from anira.cli.output import tell
+from anira.config import printable
+
 _SECONDS_BETWEEN_LINES = 10.0
 _STOPPING = "stopping after this step, with a checkpoint; Ctrl-C again stops at once"
 
@@ -25,7 +28,12 @@ class TrainProgress:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[text]}"))
+            columns = (
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[text]}", markup=False),
+            )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.__enter__()
             self._task = self._bar.add_task("", total=self.steps, text="")
@@ -59,17 +67,18 @@ class TrainProgress:
 
     def _print(self, text: str) -> None:
         if self._bar is not None:
-            self._bar.console.print(text, highlight=False)
+            self._bar.console.print(printable(text), highlight=False, markup=False)
         else:
-            print(text, file=sys.stderr, flush=True)
+            tell(text)
 
 
 def train_text(line: dict[str, Any]) -> str:
     """Write the figures of a training line shortly."""
     depths = f"depth {line['depth_answer']:.2f} answer, {line['depth_prompt']:.2f} prompt"
-    return (
-        f"loss {line['loss']:.3f}  accuracy {line['accuracy']:.2f}  {depths}  {line['tokens_per_second']:,.0f} tokens/s"
-    )
+    loss = "not finite" if line["loss"] is None else f"{line['loss']:.3f}"
+    skipped = f"  steps left out: {line['skipped_steps']}" if line.get("skipped_steps") else ""
+    speed = f"{line['tokens_per_second']:,.0f} tokens/s"
+    return f"loss {loss}  accuracy {line['accuracy']:.2f}  {depths}  {speed}{skipped}"
 
 
 def evaluation_text(lines: list[dict[str, Any]]) -> str:

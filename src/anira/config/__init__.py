@@ -3,7 +3,29 @@
 The configurations themselves are frozen keyword-only dataclasses that live beside what they configure.
 """
 
-from anira.config.errors import UserError, nearest
-from anira.config.strict import config_hash, from_dict, load, save, to_dict
+from anira.config.errors import SAME_SIGNAL, Interrupted, UserError, nearest
+from anira.config.files import remove_parts, replacing, replacing_folder, write_file, write_files
+from anira.config.strict import check_finite, config_hash, from_dict, json_text, later, load, save, to_dict
+from anira.config.terminal import command, printable
 
-__all__ = ["UserError", "config_hash", "from_dict", "load", "nearest", "save", "to_dict"]
+__all__ = [
+    "SAME_SIGNAL",
+    "Interrupted",
+    "UserError",
+    "check_finite",
+    "command",
+    "config_hash",
+    "from_dict",
+    "json_text",
+    "later",
+    "load",
+    "nearest",
+    "printable",
+    "remove_parts",
+    "replacing",
+    "replacing_folder",
+    "save",
+    "to_dict",
+    "write_file",
+    "write_files",
+]

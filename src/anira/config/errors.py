@@ -1,7 +1,13 @@
-"""The one exception for mistakes that the user can correct."""
+"""What is raised for the user: mistakes that can be corrected, and signals that asked to stop."""
 
 import difflib
-from collections.abc import Iterable
+import signal
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+SAME_SIGNAL: Final = 0.5
+"""Seconds in which a signal that comes again is still the same: `timeout` signals twice, and what a terminal or Slurm
+sends to all processes, torchrun hands on to its own once more."""
 
 
 class UserError(ValueError):
@@ -10,6 +16,24 @@ class UserError(ValueError):
     The command line prints it as one line and exits with status 2. Anything else that is raised is our own bug and
     keeps its traceback.
     """
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked to stop, and what there was to save is saved.
+
+    The command line prints one line and exits with status 128 + number, as a shell reports signals.
+    """
+
+    def __init__(self, number: int = signal.SIGINT, again: Sequence[str] = ()) -> None:
+        super().__init__(number)
+        self.number = number
+        self.again = list(again)
+        """Words of the command that goes on from here."""
+
+    @property
+    def status(self) -> int:
+        """What the process returns."""
+        return 128 + self.number
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -2,11 +2,10 @@
 
 from anira.evaluation.evaluate import EvaluationConfig, Subject, evaluate, evaluated_cells, parse_knobs, parse_subtasks
 from anira.evaluation.overlap import Overlap
-from anira.evaluation.records import RECORDS_VERSION, RecordFolder
+from anira.evaluation.records import RecordFolder
 from anira.evaluation.sentences import SentencesConfig, evaluate_sentences
 
 __all__ = [
-    "RECORDS_VERSION",
     "EvaluationConfig",
     "Overlap",
     "RecordFolder",

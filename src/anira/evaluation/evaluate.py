@@ -213,7 +213,7 @@ def parse_knobs(text: str | None, task: Task) -> tuple[int, ...]:
     knobs: list[int] = []
     for part in text.split(","):
         ends = [end.strip() for end in part.split(":")]
-        if len(ends) > 2 or not all(end.isdecimal() for end in ends):
+        if len(ends) > 2 or not all(end.isdecimal() and len(end) < 10 for end in ends):
             raise UserError(f"knobs are written as 3:16 or 10,20,50, not {text!r}")
         for end in ends:
             task.knob.check(int(end))

@@ -1,28 +1,55 @@
 """Which evaluation items training has seen: at small knobs different random streams meet."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anira.tasks import BLOCK, Rows, Task
+from anira.tasks import BLOCK, IGNORE, Rows, Task
 
 LARGEST = 2_000_000
 """Training rows beyond which the question is not asked: it takes a pass over all of them."""
 
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and without any pattern in its bits
+_HALF = np.uint64(32)
+
 
 class Overlap:
-    """The rows that a training run has read, as a set of hashes."""
+    """What a training run has read, as a set of hashes: its rows, and of dense rows all that stands before an answer.
+
+    A dense row of ten letters asks ten questions, of which an evaluation asks one: it was seen if any training row
+    begins with its letters.
+    """
 
     def __init__(self, task: Task, *, seed: int, rows: int) -> None:
-        self._seen: set[int] = set()
+        found = [np.zeros(0, dtype=np.uint64)]
         for start in range(0, rows, BLOCK):
             block = task.rows(seed=seed, stream="train", start=start, count=min(BLOCK, rows - start))
-            self._seen.update(_hashes(block))
+            found.append(_hashes(block)[_ends(block)])
+        self._seen = np.unique(np.concatenate(found))
 
     def seen(self, rows: Rows) -> list[bool]:
-        """Say for each row whether training has read the very same one."""
-        return [value in self._seen for value in _hashes(rows)]
+        """Say for each row whether training has read the very same one, of a dense row up to its last answer."""
+        ends = _ends(rows)
+        last = ends.shape[1] - 1 - ends[:, ::-1].argmax(axis=1)
+        keys = _hashes(rows)[np.arange(len(rows)), last]
+        return [bool(found) for found in np.isin(keys, self._seen)]
 
 
-def _hashes(rows: Rows) -> list[int]:
-    return [
-        hash(row[:length].tobytes()) for row, length in zip(rows.input_ids.astype(np.int32), rows.lengths, strict=True)
-    ]
+def _ends(rows: Rows) -> NDArray[np.bool_]:
+    """Mark where a question ends that can be asked again: at the end of a row, or in dense rows before each answer."""
+    answers = rows.labels != IGNORE
+    dense = (answers & (rows.labels != rows.input_ids)).any(axis=1)
+    before = np.pad(answers[:, 1:], ((0, 0), (0, 1)))
+    at_end = np.arange(rows.labels.shape[1]) == rows.lengths[:, None] - 1
+    return np.where(dense[:, None], before, at_end)
+
+
+def _hashes(rows: Rows) -> NDArray[np.uint64]:
+    """Return a hash of the tokens up to each position (rows, positions)."""
+    ids = rows.input_ids.astype(np.uint64)
+    out = np.empty_like(ids)
+    state = np.zeros(len(ids), dtype=np.uint64)
+    for position in range(ids.shape[1]):
+        state = (state ^ (ids[:, position] + _FACTOR)) * _FACTOR
+        state ^= state >> _HALF
+        out[:, position] = state
+    return out

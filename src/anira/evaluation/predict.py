@@ -38,7 +38,7 @@ class Prediction:
     expected_depth: Array | None
     exit_probs: Array | None
     ce: Array | None = None
-    """Minus the log probability, in nats, of the token that follows in the row."""
+    """Minus the log probability, in nats, of what should be predicted: the label, or else the next token of the row."""
 
     @staticmethod
     def concat(parts: Sequence["Prediction"]) -> "Prediction":
@@ -62,7 +62,7 @@ def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Predicti
     output: AniraOutput = model(ids, **chosen)
     if settings.override == "permuted":
         output = model(ids, exit_depth=_permuted(output, rows))
-    return _prediction(output, ids)
+    return _prediction(output, torch.from_numpy(rows.targets.astype(np.int64)).to(model.device))
 
 
 def _permuted(output: AniraOutput, rows: Rows) -> Tensor:
@@ -74,7 +74,7 @@ def _permuted(output: AniraOutput, rows: Rows) -> Tensor:
     return torch.from_numpy(depth).to(output.exit_depth.device)
 
 
-def _prediction(output: AniraOutput, ids: Tensor) -> Prediction:
+def _prediction(output: AniraOutput, targets: Tensor) -> Prediction:
     def array(values: Tensor | None) -> Array | None:
         return None if values is None else values.float().cpu().numpy()
 
@@ -86,13 +86,13 @@ def _prediction(output: AniraOutput, ids: Tensor) -> Prediction:
         output.executed.cpu().numpy(),
         array(output.expected_depth),
         None if log_probs is None else array(log_probs.exp()),
-        array(_cross_entropy(output.logits, ids)),
+        array(_cross_entropy(output.logits, targets)),
     )
 
 
-def _cross_entropy(logits: Tensor, ids: Tensor) -> Tensor:
-    """Return the cross-entropy of every token, at the position before it; 0 at the last, which predicts nothing."""
-    following = torch.cat([ids[:, 1:], torch.full_like(ids[:, :1], IGNORE)], dim=1)
+def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the cross-entropy of every target, at the position before it; 0 at the last, which predicts nothing."""
+    following = torch.cat([targets[:, 1:], torch.full_like(targets[:, :1], IGNORE)], dim=1)
     return cross_entropy(at_least_float32(logits).transpose(1, 2), following, ignore_index=IGNORE, reduction="none")
 
 
@@ -103,29 +103,27 @@ def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Set
     included, is what the parallel graph computes on the rows that result (tests hold the two equal), so it is read
     off from there.
     """
-    own = rows.input_ids.astype(np.int64).copy()
     check_one_answer(task, rows)
+    ids, own = rows.input_ids.astype(np.int64), rows.labels.copy()
     positions = [rows.answer_positions(i) for i in range(len(rows))]
     starts = np.array([where[0] for where in positions])
     counts = np.array([len(where) for where in positions])
     for start in np.unique(starts):
         group = np.flatnonzero(starts == start)
         longest = int(counts[group].max())
-        prompt = torch.from_numpy(own[group, :start]).to(model.device)
+        prompt = torch.from_numpy(ids[group, :start]).to(model.device)
         written = _greedy(model, prompt, longest, settings)
         for i, answer in zip(group, written, strict=True):
             own[i, start : start + counts[i]] = answer[: counts[i]]
-    labels = np.where(rows.labels != IGNORE, own, IGNORE)
-    answered = Rows(own.astype(rows.input_ids.dtype), labels.astype(rows.labels.dtype), rows.lengths, rows.knob)
-    prediction = predict(model, answered, settings)
-    return answered, prediction
+    read = np.where(rows.labels == rows.input_ids, own, rows.input_ids)  # what is no token of the row is not read
+    answered = Rows(read, own, rows.lengths, rows.knob)
+    return answered, predict(model, answered, settings)
 
 
 def check_one_answer(task: Task, rows: Rows) -> None:
     """Refuse rows with several answers: the model would have to be asked in between."""
-    for where in (rows.answer_positions(i) for i in range(len(rows))):
-        if where != list(range(where[0], where[0] + len(where))):
-            raise UserError(f"--generate needs one answer a row: task {task.name!r} has several here")
+    if not all(rows.has_one_answer(i) for i in range(len(rows))):
+        raise UserError(f"--generate needs one answer a row: task {task.name!r} has several here")
 
 
 def _greedy(model: AniraForCausalLM, prompt: Tensor, count: int, settings: Settings) -> Array:

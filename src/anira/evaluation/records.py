@@ -1,22 +1,22 @@
 """Records: per-instance and per-token tables in Parquet, the only thing that analysis reads.
 
-An evaluation is a folder with two files a knob (of a task that is several in one: a subtask and knob), each written
-under another name first, so that an interrupt leaves whole files only and the next call goes on where this one
-stopped.
+An evaluation is a folder with two files per knob (of a task that is several in one: per subtask and knob), and
+evaluation.json, which lists them with their check-sums. A knob is done once it is listed: an interrupt leaves whole
+knobs only, and the next call goes on where this one stopped.
 """
 
 import io
-import json
-import os
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from anira.config import UserError
-
-RECORDS_VERSION: Final = 2
-"""2 has the token column `ce`; analysis still reads 1."""
+from anira.config.files import write_file
+from anira.config.folder import inside
+from anira.config.sealed import check_file, facts_of, read_sealed, write_sealed
+from anira.records import ASKED, RECORDS_VERSION
+from anira.records.checks import check_files, complaints
 
 INSTANCE_SCHEMA: Final[dict[str, Any]] = {
     "run_id": pl.String,
@@ -82,48 +82,88 @@ class RecordFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = inside(path.parent, path.name)
+        self._state = self._read()
 
     def open(self, asked: dict[str, Any]) -> None:
-        """Start or go on with an evaluation; a folder that holds another one is refused.
+        """Start or go on with an evaluation; a folder that holds another one is refused. Nothing is written yet.
 
         A complete one that an older version wrote stands as it is.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        facts = {"records_version": RECORDS_VERSION, **asked}
-        file = self.path / "evaluation.json"
-        if file.exists():
-            known = json.loads(file.read_text())
-            complete, version = known.pop("complete", False), known.get("records_version")
-            if {**known, "records_version": RECORDS_VERSION} != facts:
-                raise UserError(f"{self.path} holds another evaluation: remove it, or choose another --name")
-            if version != RECORDS_VERSION and not complete:
-                raise UserError(f"{self.path} was begun with records of version {version}: remove it")
-            facts = known
-        _write(file, _json({**facts, "complete": False}))
+        if not self._state:
+            self._state = {"records_version": RECORDS_VERSION, **asked, "complete": False, "files": {}}
+            return
+        version = self._state["records_version"]
+        known = {name: value for name, value in self._state.items() if name not in ("complete", "files")}
+        if known != {**asked, "records_version": version}:
+            raise UserError(f"{self.path} holds another evaluation: remove it, or choose another --name")
+        if version != RECORDS_VERSION and not self.is_complete():
+            raise UserError(f"{self.path} was begun with records of version {version}: remove it")
+
+    def is_complete(self) -> bool:
+        """Say whether all knobs that were asked for are here."""
+        return self._state.get("complete") is True
 
     def missing(self, knobs: list[int], subtask: str = "") -> list[int]:
         """Return the knobs that are still to be done."""
-        return [knob for knob in knobs if not (self._file("instances", knob, subtask)).exists()]
+        return [knob for knob in knobs if not self._names(knob, subtask) <= self._state["files"].keys()]
 
     def write(self, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame, subtask: str = "") -> None:
-        """Store one knob; the instances come last and mark it as done."""
-        for kind, table in (("tokens", tokens), ("instances", instances)):
-            _write(self._file(kind, knob, subtask), _parquet(table))
+        """Store one knob; what analysis would refuse is not written."""
+        for complaint in complaints(knob, instances, tokens):
+            raise UserError(f"the model gives records that cannot be, knob {knob}: {complaint}")
+        self.path.mkdir(parents=True, exist_ok=True)
+        for kind, table in (("instances", instances), ("tokens", tokens)):
+            write_file(self.path / _name(kind, knob, subtask), _parquet(table))
+        self._state["files"] |= {name: facts_of(self.path / name) for name in sorted(self._names(knob, subtask))}
+        write_sealed(self.path / ASKED, self._state)
 
     def read(self, knob: int, subtask: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the instances and the tokens of one knob."""
-        instances, tokens = (pl.read_parquet(self._file(kind, knob, subtask)) for kind in ("instances", "tokens"))
-        return instances, tokens
+        """Return the instances and the tokens of one knob, as they were written."""
+        instances, tokens = (self._checked(_name(kind, knob, subtask)) for kind in ("instances", "tokens"))
+        check_files(self._state, knob, instances, tokens)
+        return pl.read_parquet(instances, glob=False), pl.read_parquet(tokens, glob=False)
 
     def close(self) -> None:
         """Mark the evaluation as complete."""
-        file = self.path / "evaluation.json"
-        _write(file, _json({**json.loads(file.read_text()), "complete": True}))
+        if not self.is_complete():
+            self._state["complete"] = True
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_sealed(self.path / ASKED, self._state)
 
-    def _file(self, kind: str, knob: int, subtask: str) -> Path:
-        name = f"{kind}-{subtask}" if subtask else kind
-        return self.path / f"{name}-k{knob:03d}.parquet"
+    def check(self, run_id: str) -> None:
+        """Raise a UserError unless the evaluation is of this run, and its files are as they were written."""
+        if self._state.get("run_id", run_id) != run_id:
+            raise UserError(f"{self.path} has records of another run, {self._state['run_id']}: remove it")
+        for name in self._state.get("files", ()):
+            self._checked(name)
+
+    def files(self) -> list[Path]:
+        """Return all files of the evaluation, as they were written."""
+        return [inside(self.path, ASKED), *(self._checked(name) for name in self._state["files"])]
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            state = read_sealed(inside(self.path, ASKED))
+        except FileNotFoundError:
+            return {}
+        if not isinstance(state.get("files"), dict) or "records_version" not in state:
+            raise UserError(f"{self.path / ASKED} does not list the records' files: remove {self.path}")
+        return state
+
+    def _checked(self, name: str) -> Path:
+        try:
+            return check_file(self.path, name, self._state["files"][name])
+        except UserError as error:
+            raise UserError(f"{error}; remove {self.path} to have it evaluated again") from error
+
+    @staticmethod
+    def _names(knob: int, subtask: str) -> set[str]:
+        return {_name(kind, knob, subtask) for kind in ("instances", "tokens")}
+
+
+def _name(kind: str, knob: int, subtask: str) -> str:
+    return f"{kind}-{subtask}-k{knob:03d}.parquet" if subtask else f"{kind}-k{knob:03d}.parquet"
 
 
 def _parquet(table: pl.DataFrame) -> bytes:
@@ -131,17 +171,3 @@ def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     table.write_parquet(buffer)
     return buffer.getvalue()
-
-
-def _json(facts: dict[str, Any]) -> bytes:
-    return (json.dumps(facts, indent=2) + "\n").encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_suffix(".part")
-    try:
-        partial.write_bytes(content)
-        os.replace(partial, path)  # noqa: PTH105 (the atomic one)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -95,7 +95,7 @@ def token_table(
         """The value of the next token."""
         return np.pad(values[:, 1:], ((0, 0), (0, 1)), constant_values=fill)[row, position]
 
-    target, predicted = following(truth.input_ids, 0), prediction.predicted[row, position]
+    target, predicted = following(truth.targets, 0), prediction.predicted[row, position]
     last = position == rows.lengths[row] - 1
     answer = following(rows.labels, IGNORE) != IGNORE
     text = np.array(task.vocab.tokens)

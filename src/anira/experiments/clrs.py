@@ -4,16 +4,16 @@ Each run is evaluated at its seen sizes, at all between them, and at some beyond
 algorithm: the commonest answer, and the input copied.
 """
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from anira.analysis import overview
 from anira.analysis.subtask_claims import judge_subtasks
-from anira.config import UserError
+from anira.config import UserError, from_dict, json_text, write_file
+from anira.config.sealed import read_json
 from anira.evaluation import EvaluationConfig
-from anira.experiments.files import evaluated, file_of_run, make_files, write_text
+from anira.experiments.files import evaluated, file_of_run, make_files
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.report.experiments.clrs import CellBaselines, ClrsRun, clrs_sheet, size_table
@@ -75,13 +75,20 @@ def _figures(run: UsedRun, size: Size, setting: Setting) -> ClrsRun:
         setting.tell(f"{run.preset}: baselines")
         cells = [(part.subtask, row.knob) for part in figures.subtasks for row in part.accuracy]
         measured = _baselines(task, [(name, knob) for name, knob in cells if knob is not None], size.instances)
-        write_text(baselines, json.dumps([asdict(one) for one in measured], indent=1) + "\n")
+        write_file(baselines, json_text([asdict(one) for one in measured], indent=1) + "\n")
     return ClrsRun(
         origin=run.origin,
         left_out=tuple(f"{name} {knob}" for name, knob in task.left_out),
         figures=figures,
-        baselines=tuple(CellBaselines(**one) for one in json.loads(baselines.read_text())),
+        baselines=_read_baselines(baselines),
     )
+
+
+def _read_baselines(path: Path) -> tuple[CellBaselines, ...]:
+    try:
+        return tuple(from_dict(CellBaselines, one) for one in read_json(path))
+    except (UserError, TypeError) as error:
+        raise UserError(f"{path} is damaged: {error}; remove it, and it is measured again") from error
 
 
 def _baselines(task: Clrs, cells: list[tuple[str, int]], count: int) -> list[CellBaselines]:

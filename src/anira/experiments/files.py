@@ -1,6 +1,5 @@
 """The files of an experiment: its page, its tables, its figures as JSON; and the records of its runs."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,12 @@ from typing import Any
 import polars as pl
 
 from anira.analysis import Claim
-from anira.analysis.records import read_asked
-from anira.config import UserError, to_dict
+from anira.analysis.stored import read_asked
+from anira.config import UserError, json_text, replacing, to_dict, write_file, write_files
+from anira.config.folder import inside
 from anira.evaluation import EvaluationConfig
 from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.report.csv import csv_text
 from anira.report.experiments.sheet import Sheet, sheet_page, sheet_text
 from anira.training.evaluating import evaluate_run
 
@@ -43,13 +44,11 @@ def make_files(
     judged = {key: [to_dict(claim) for claim in found] for key, found in (claims or {}).items()}
     found = {"experiment": sheet.name, "scale": setting.scale, **(beside or {}), "runs": used, "claims": judged}
     contents = {
-        f"{sheet.name}.json": json.dumps(found, indent=2) + "\n",
-        **{f"{name}.csv": table.write_csv() for name, table in tables.items()},
+        f"{sheet.name}.json": json_text(found, indent=2) + "\n",
+        **{f"{name}.csv": csv_text(table) for name, table in tables.items()},
         f"{sheet.name}.html": sheet_page(sheet),
     }
-    setting.out.mkdir(parents=True, exist_ok=True)
-    for name, text in contents.items():
-        write_text(setting.out / name, text)
+    write_files({setting.out / name: text for name, text in contents.items()})
     files = tuple(setting.out / name for name in contents)
     return Outcome(files=files, runs=tuple(runs), text=sheet_text(sheet), claims=claims or {})
 
@@ -78,13 +77,13 @@ def _place(run: UsedRun, name: str, setting: Setting, is_there: Callable[[Path],
 
     A published run stays as it is: what it lacks is made under its name in the folder of runs.
     """
-    own = run.folder / "records" / name
+    own = inside(run.folder, "records", *name.split("/"))
     if is_there(own) or not any(place in run.folder.parents for place in setting.published):
         return own
     beside = setting.runs / run.folder.parent.name / run.folder.name
     made = beside / "records" / name
     made.parent.mkdir(parents=True, exist_ok=True)
-    write_text(beside / "config.json", (run.folder / "config.json").read_text())
+    write_file(beside / "config.json", (run.folder / "config.json").read_text())
     return made
 
 
@@ -96,15 +95,7 @@ def is_complete(records: Path) -> bool:
         return False
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
 def write_table(path: Path, table: pl.DataFrame) -> None:
-    """Write a Parquet file whole or not at all."""
-    partial = path.with_name(f".{path.name}.part")
-    table.write_parquet(partial)
-    partial.replace(path)
+    """Write a Parquet file."""
+    with replacing(path) as part:
+        table.write_parquet(part)

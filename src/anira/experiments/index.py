@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
+from anira.config import write_file
 from anira.experiments import EXPERIMENTS
-from anira.experiments.files import write_text
 from anira.experiments.stored import read_stored
 from anira.report.experiments.sheet import Section, Sheet, Table, sheet_page
 
@@ -16,8 +17,7 @@ def write_index(out: Path) -> Path:
     """Write index.html with a line for every experiment that was made in the folder; return its path."""
     rows = [_line(out, name, found) for name in EXPERIMENTS if (found := read_stored(out, name))]
     sheet = Sheet(name="index", title="The paper, experiment by experiment", runs=[], sections=[_section(rows)])
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "index.html", sheet_page(sheet))
+    write_file(out / "index.html", sheet_page(sheet))
     return out / "index.html"
 
 
@@ -39,4 +39,4 @@ def _line(out: Path, name: str, found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _link(target: str, text: str) -> Markup:
-    return Markup('<a href="{}">{}</a>').format(target, text)
+    return Markup('<a href="{}">{}</a>').format(quote(target), text)

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from anira.analysis.records import read_asked
+from anira.analysis.stored import read_asked, run_config
 from anira.config import UserError, to_dict
 from anira.experiments.setting import Setting, UsedRun
+from anira.records import ASKED
 from anira.report.settings import differences
 from anira.training import RunFolder, TrainConfig
 from anira.training.presets import preset, preset_names
@@ -52,21 +53,24 @@ def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]
 def is_finished(folder: Path) -> bool:
     """Say whether a run came to its last step and to the evaluation after it.
 
-    Where that evaluation is complete and the configuration cannot be read, whoever asks must decide: another training
+    Where that evaluation is there and something about it cannot be read, whoever asks must decide: another training
     may take hours, and would stand beside this run.
     """
-    try:
-        final = read_asked(folder / "records" / "final")
-    except UserError:
-        return False
-    if not final.get("complete"):
+    final = folder / "records" / "final"
+    if not (final / ASKED).exists():
         return False
     try:
-        config = RunFolder(folder).read_config()
+        return bool(read_asked(final)["complete"] and read_asked(final)["step"] == _config(folder, final).steps)
     except UserError as error:
         advice = "repair the file, or move the folder away to train the run again"
-        raise UserError(f"{error}, but its last evaluation is complete: {advice}") from error
-    return bool(final.get("step") == config.steps)
+        raise UserError(f"{error}, but it has a last evaluation: {advice}") from error
+
+
+def _config(folder: Path, evaluation: Path) -> TrainConfig:
+    """Return the configuration of a run, if it is the one that an evaluation is of."""
+    config = RunFolder(folder).read_config()
+    run_config(evaluation)
+    return config
 
 
 def _used(name: str, folder: Path, *, found: bool, seconds: float) -> UsedRun:

@@ -1,13 +1,13 @@
 """What experiments left in a folder: the pages of claims and of all experiments are made from it."""
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
 from anira.config import UserError
+from anira.config.sealed import read_json
 
-KEYS: Final = frozenset({"experiment", "scale", "runs", "claims"})
-"""What the JSON of every experiment says."""
+KEYS: Final = {"experiment": str, "scale": str, "runs": list, "claims": dict}
+"""What the JSON of every experiment says, and in which form."""
 
 
 def read_stored(out: Path, name: str) -> dict[str, Any]:
@@ -16,12 +16,20 @@ def read_stored(out: Path, name: str) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text())
-        if not isinstance(found, dict) or not found.keys() >= KEYS:
-            raise ValueError(f"it must have {', '.join(sorted(KEYS))}")
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: {error}; make it again with anira reproduce {name}") from error
-    return found
+        found = read_json(path)
+        if not _is_whole(found):
+            raise UserError(f"cannot read {path}: it must have {', '.join(sorted(KEYS))} of an experiment")
+    except UserError as error:
+        raise UserError(f"{error}; make it again with anira reproduce {name}") from error
+    return dict(found)
+
+
+def _is_whole(found: Any) -> bool:
+    if not isinstance(found, dict) or any(not isinstance(found.get(name), kind) for name, kind in KEYS.items()):
+        return False
+    runs = [(run.get("preset"), run.get("shrunk")) for run in found["runs"] if isinstance(run, dict)]
+    whole = [isinstance(preset, str) and isinstance(shrunk, list) for preset, shrunk in runs]
+    return sum(whole) == len(found["runs"]) and all(isinstance(one, list) for one in found["claims"].values())
 
 
 def forget(out: Path, name: str) -> None:

@@ -12,6 +12,7 @@ from anira.config import UserError
 from anira.models.cache import DepthCache
 from anira.models.configuration import AniraConfig
 from anira.models.exits import check_rule
+from anira.models.packing import Packing
 from anira.models.policies import ComputePolicy
 
 
@@ -22,6 +23,19 @@ class Masks:
     attention_mask: Tensor | None
     valid_mask: Tensor | None
     position_ids: Int[Tensor, "rows time"] | None
+    lengths: Int[Tensor, " instances"] | None = None
+    max_length: int | None = None
+
+    def packing(self, x: Float[Tensor, "batch time dim"], *, cached: bool) -> Packing | None:
+        """Return where the tokens of a packed row stand, if it is one."""
+        if self.lengths is None:
+            return None
+        batch, time = x.shape[:2]
+        if cached or self.attention_mask is not None or batch != 1:
+            raise UserError("lengths go with one row of tokens, without a cache and without attention_mask")
+        if not torch.compiler.is_compiling() and (int(self.lengths.sum()) != time or int(self.lengths.min()) < 1):
+            raise UserError(f"lengths must be at least 1 and sum to the {time} tokens of the row")
+        return Packing.of(self.lengths, time, self.max_length)
 
     def attended(
         self, batch: int, past: int, time: int, device: torch.device
@@ -88,8 +102,8 @@ def check_call(
         raise UserError("labels need the parallel graph: leave out the cache")
     if cached and policy.causal == "probe":
         raise UserError(f"policy {policy.name!r} looks at logits, which runs without a cache only: use_cache=False")
-    if labels is not None and (isinstance(keep, Tensor) or keep):
-        raise UserError("labels need all logits: leave out logits_to_keep")
+    if labels is not None and not isinstance(keep, Tensor) and keep:
+        raise UserError("labels need all logits that predict one: leave out logits_to_keep, or give their positions")
 
 
 def check_ids(input_ids: Int[Tensor, "batch time"], vocab_size: int) -> None:

@@ -1,9 +1,10 @@
 """The attention of all layers, registered with transformers: stock layers call it, whichever way the core is run.
 
-A layer of the core may be handed a `plan` that says whose keys and values a token sees: `KeptKeyValues` in the
-parallel graph under freeze = "kv", `FlatAttention` where only the active tokens are computed. It travels through the
-layer's own forward as a keyword argument, so no layer is written a second time, its hooks fire, and gradient
-checkpointing (which takes caches away from layers) leaves it alone. Without a plan this is transformers' SDPA.
+A layer may be handed a `plan` that says whose keys and values a token sees: `KeptKeyValues` in the parallel graph under
+freeze = "kv", `FlatAttention` where only the active tokens are computed, those of `packing` where instances are laid
+end to end. It travels through the layer's own forward as a keyword argument, so no layer is written a second time, its
+hooks fire, and gradient checkpointing (which takes caches away from layers) leaves it alone. Without a plan this is
+transformers' SDPA.
 """
 
 from typing import Any, Final, Protocol
@@ -55,10 +56,17 @@ class KeptKeyValues:
     (gradient checkpointing) finds what it found the first time.
     """
 
-    def __init__(self, run: Bool[Tensor, "batch time"], weight: Tensor | None, before: "KeptKeyValues | None") -> None:
+    def __init__(
+        self,
+        run: Bool[Tensor, "batch time"],
+        weight: Tensor | None,
+        before: "KeptKeyValues | None",
+        inner: Plan | None = None,
+    ) -> None:
         self._run = run[:, None, :, None]
         self._weight = None if weight is None else weight[:, None, :, None]
         self._before = before
+        self._inner = inner  # how to attend, with these keys and values
         self.key_values: dict[int, tuple[Tensor, Tensor]] = {}
 
     def attend(self, module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> Tensor:
@@ -67,15 +75,13 @@ class KeptKeyValues:
             kept = self._before.key_values[module.layer_idx]
             k, v = self._merge(k, kept[0]), self._merge(v, kept[1])
         self.key_values[module.layer_idx] = (k, v)
-        out: Tensor = sdpa_attention_forward(module, q, k, v, mask, **options)[0]
-        return out
+        return attend(module, q, k, v, mask, plan=self._inner, **options)[0]
 
     def _merge(self, fresh: Tensor, kept: Tensor) -> Tensor:
         """Choose by `run`; with a straight-through weight, whose value is 0 or 1, also carry its gradient."""
         if self._weight is None:
             return torch.where(self._run, fresh, kept)
-        weight = self._weight.to(fresh.dtype)
-        return weight * fresh + (1 - weight) * kept
+        return torch.lerp(kept, fresh, self._weight.to(fresh.dtype))
 
 
 class FlatAttention:

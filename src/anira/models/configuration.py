@@ -1,7 +1,8 @@
 """The one configuration of a model: backbone and policy, as Hugging Face stores it."""
 
+import math
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import transformers
 from huggingface_hub.dataclasses import strict
@@ -119,9 +120,8 @@ class AniraConfig(PreTrainedConfig):
             )
 
     def _check_sizes(self) -> None:
-        least = {"num_prelude_layers": 0, "num_coda_layers": 0, "num_core_layers": 1, "max_depth": 1, "vocab_size": 1}
-        for name, low in least.items():
-            if getattr(self, name) < low:
+        for name, low in _LEAST.items():
+            if not low <= getattr(self, name) < math.inf:  # neither is NaN
                 raise UserError(f"{name} must be at least {low}, not {getattr(self, name)}")
         heads, kv_heads = self.num_attention_heads, self.num_key_value_heads
         if self.hidden_size % heads:
@@ -151,6 +151,14 @@ class AniraConfig(PreTrainedConfig):
                 f"an unshared core takes the fixed policy only, not {self.policy['name']!r}: set shared_core=True, or "
                 "policy={'name': 'fixed'}"
             )
+
+
+_LEAST: Final = {
+    **dict.fromkeys(("vocab_size", "hidden_size", "intermediate_size", "num_attention_heads", "num_core_layers"), 1),
+    **dict.fromkeys(("max_depth", "max_position_embeddings"), 1),
+    **dict.fromkeys(("num_prelude_layers", "num_coda_layers"), 0),
+    **dict.fromkeys(("initial_state_std", "initializer_range", "rms_norm_eps", "attention_dropout"), 0),
+}
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

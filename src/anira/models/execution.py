@@ -16,6 +16,7 @@ from anira.models.attention import FlatAttention, KeptKeyValues
 from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
 from anira.models.cache import SlotStore
 from anira.models.masks import restrict
+from anira.models.packing import PackedAttention
 from anira.models.policies.base import ComputePolicy, Context, Route
 
 
@@ -37,6 +38,7 @@ def run_parallel(
     mask: Bool[Tensor, "batch 1 time time"] | None,
     rope: Rope,
     keep_states: bool = False,
+    packed: PackedAttention | None = None,
 ) -> CoreOutput:
     """Run all iterations on all tokens; the policy's weights freeze those that have halted."""
     kept: KeptKeyValues | None = None
@@ -48,11 +50,16 @@ def run_parallel(
         route = policy.route(depth, h, state)
         executed = executed + route.run
         see = _visible(route, executed, backbone.freeze, policy)
-        square = mask if see is None else restrict(mask, see)
+        square, plan = mask, packed
+        if see is not None and packed is not None:
+            plan = packed.hiding(see)
+        elif see is not None:
+            square = restrict(mask, see)
         if backbone.freeze == "kv":
             # A gate's weight (timing "route") scales the update; only a straight-through one stands for `run` itself.
-            kept = KeptKeyValues(route.run, None if policy.timing == "route" else route.weight, kept)
-        candidate = run_layers(backbone.core_layers(depth), backbone.inject(h, h0), square, rope, plan=kept)
+            kept = KeptKeyValues(route.run, None if policy.timing == "route" else route.weight, kept, plan)
+        layers, x = backbone.core_layers(depth), backbone.inject(h, h0)
+        candidate = run_layers(layers, x, square, rope, plan=kept or plan)
         h = policy.update(depth, h, candidate, route, state)
         states.append(h)
     return CoreOutput(h, state, executed, tuple(states) if keep_states else ())

@@ -1,6 +1,6 @@
 """The objective: cross-entropy on answer tokens, plus what the policy adds (paper, section 3.2.1)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from anira.config import UserError
 from anira.models.exits import at_least_float32
 from anira.models.policies import ComputePolicy, TaskLoss
 
@@ -24,6 +25,10 @@ class Targets:
     num_items_in_batch: Tensor | float | None
     """Answer tokens of the global batch as Hugging Face's Trainer counts them; it knows nothing of valid tokens."""
     gamma_scale: Tensor | float
+
+    def without(self, tokens: Bool[Tensor, "batch time"]) -> "Targets":
+        """Return the same with nothing to learn at these tokens."""
+        return replace(self, labels=self.labels.masked_fill(tokens, IGNORE))
 
     def sizes(
         self, answers: Bool[Tensor, "batch time"], valid: Bool[Tensor, "batch time"]
@@ -48,28 +53,32 @@ class Targets:
 def named_losses(
     policy: ComputePolicy,
     state: Any,
-    logits: Float[Tensor, "states batch time vocab"],
+    logits: Float[Tensor, "states batch kept vocab"],
     weights: Float[Tensor, "states batch time"],
     targets: Targets,
     valid: Bool[Tensor, "batch time"],
+    kept: int | Int[Tensor, " kept"] = 0,
 ) -> dict[str, Tensor]:
     """Return the parts of the loss by name; their sum is the loss.
 
-    The answer token at position t is predicted at t - 1: that is where its cross-entropy stands.
+    The answer token at position t is predicted at t - 1: that is where its cross-entropy stands. `logits` may be those
+    of some positions only, which must be all that predict an answer.
     """
     following = torch.cat([targets.labels[:, 1:], torch.full_like(targets.labels[:, :1], IGNORE)], dim=1)
     answers = following != IGNORE
-    wide = at_least_float32(logits)
-    ce = cross_entropy(
-        wide.flatten(0, 2), following.expand(len(logits), -1, -1).flatten(), ignore_index=IGNORE, reduction="none"
-    ).view(logits.shape[:-1])
+    ce = _cross_entropy(logits, following[:, kept] if isinstance(kept, Tensor) else following)
+    if isinstance(kept, Tensor):
+        if not torch.compiler.is_compiling() and int(answers.sum()) > int(answers[:, kept].sum()):
+            raise UserError("logits_to_keep leaves out positions that predict an answer token")
+        ce = ce.new_zeros(weights.shape).index_copy(2, kept, ce)
     num_answers, num_valid = targets.sizes(answers, valid)
-    task = TaskLoss(
-        ce=ce,
-        predicted=logits.argmax(-1),
-        answer_mask=answers,
-        valid=valid,
-        num_valid_tokens=num_valid,
-        scale=targets.gamma_scale,
-    )
+    task = TaskLoss(ce=ce, answer_mask=answers, valid=valid, num_valid_tokens=num_valid, scale=targets.gamma_scale)
     return {"ce": (weights * ce).sum() / num_answers, **policy.loss(state, task)}
+
+
+def _cross_entropy(
+    logits: Float[Tensor, "states batch kept vocab"], following: Int[Tensor, "batch kept"]
+) -> Float[Tensor, "states batch kept"]:
+    flat = following.expand(len(logits), -1, -1).flatten()
+    ce = cross_entropy(at_least_float32(logits).flatten(0, 2), flat, ignore_index=IGNORE, reduction="none")
+    return ce.view(logits.shape[:-1])

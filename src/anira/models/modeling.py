@@ -7,19 +7,21 @@ from typing import Any, NoReturn
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 from transformers import AutoConfig, AutoModelForCausalLM, Cache, GenerationMixin, PreTrainedModel
 from transformers import initialization as init
 from transformers.utils.generic import ModelOutput, can_return_tuple
 
 from anira.config import UserError
 from anira.models import arguments, card
-from anira.models.backbone import Backbone, Rope, run_layers
+from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
 from anira.models.cache import DepthCache, cache_signature
 from anira.models.configuration import AniraConfig
 from anira.models.execution import FlatList, Tokens, run_active, run_parallel
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
 from anira.models.noise import drawn_noise
+from anira.models.packing import PackedAttention, Packing, PartAttention
 from anira.models.policies import Allocation, ComputePolicy, Context, Forced, Readout, policy_class
 from anira.models.policies.decider import Decider
 
@@ -55,8 +57,14 @@ class _Call:
     padded: bool
     """Whether some token may be padding."""
     mask: Bool[Tensor, "batch 1 time keys"] | None
+    packing: Packing | None
     cache: DepthCache | None
     keep_states: bool
+
+    @property
+    def plan(self) -> PackedAttention | None:
+        """How layers attend, if not plainly."""
+        return None if self.packing is None else PackedAttention(self.packing)
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             # Hugging Face asks layer by layer, and never a module without parameters of its own.
             if isinstance(decider, Decider) and decider.out is module:
                 init.constant_(decider.out.bias, decider.bias)
+                if decider.zero:
+                    init.zeros_(decider.out.weight)
 
     @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(  # noqa: PLR0913, PLR0917 (the interface of a Hugging Face model)
@@ -115,6 +125,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         past_key_values: Cache | None = None,
         inputs_embeds: Float[Tensor, "batch time dim"] | None = None,
         labels: Int[Tensor, "batch time"] | None = None,
+        lengths: Int[Tensor, " instances"] | None = None,
+        max_length: int | None = None,
         valid_mask: Tensor | None = None,
         num_answer_tokens: Tensor | float | None = None,
         num_valid_tokens: Tensor | float | None = None,
@@ -145,6 +157,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             past_key_values: a DepthCache from an earlier call.
             inputs_embeds: in place of `input_ids`, what the embedding would give.
             labels: unshifted, -100 where there is nothing to learn.
+            lengths: the batch is one row of instances laid end to end, of these lengths; each is computed as if alone.
+            max_length: the largest of `lengths`, for a compiled graph, which cannot look.
             valid_mask: tokens whose compute counts; by default `attention_mask`, or all.
             num_answer_tokens, num_valid_tokens: sizes of the global batch; by default of this one.
             num_items_in_batch: answer tokens of the global batch, as Hugging Face's Trainer passes them.
@@ -160,7 +174,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
                 reads; by default as the configuration says.
             output_attentions: refused; attention weights are never there.
             use_cache: by default only if `past_key_values` is given.
-            logits_to_keep: return the logits of the last positions only, 0 is all; or of the positions in a tensor.
+            logits_to_keep: return the logits of the last positions only, 0 is all; or of the positions in a tensor,
+                which with labels must be all that predict one: the last layer of the coda then runs on them alone.
         """
         policy = _in_use(self.policy)
         cached = past_key_values is not None or bool(use_cache)
@@ -168,7 +183,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         arguments.check_depth(self.config, policy, select, threshold, max_depth, exit_depth, noise)
         x = self._embed(input_ids, inputs_embeds)
         cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
-        masks = arguments.Masks(attention_mask, valid_mask, position_ids)
+        masks = arguments.Masks(attention_mask, valid_mask, position_ids, lengths, max_length)
         depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth)
         hidden = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
@@ -212,8 +227,11 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             arguments.check_deeper(depth, past, cache, self.config)
             cache.core.extend(valid, depth, full=not padded)
             key_valid, padded = cache.core.valid, not cache.core.full
+        packing = masks.packing(x, cached=cache is not None)
         positions = masks.position_ids
-        if positions is None and not padded:
+        if positions is None and packing is not None:
+            positions = packing.columns[None]
+        elif positions is None and not padded:
             positions = torch.arange(past, past + time, device=x.device)[None]
         elif positions is None:
             positions = (key_valid.long().cumsum(1) - 1).clamp(min=0)[:, past:]
@@ -235,19 +253,30 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             threshold=depths.threshold,
             probs=wanted.probs,
         )
-        return _Call(x, policy, context, padded, mask, cache, wanted.states)
+        return _Call(x, policy, context, padded, mask, packing, cache, wanted.states)
 
     def _run(self, call: _Call, targets: Targets | None, wanted: arguments.Wanted) -> AniraOutput:
         """Run prelude, core, coda and head, and gather what was asked for."""
         cache = call.cache
         rope = self.model.rope(call.x, call.context.positions)
-        h0 = run_layers(self.model.prelude, call.x, call.mask, rope, past=cache)
+        h0 = run_layers(self.model.prelude, call.x, call.mask, rope, past=cache, plan=call.plan)
         core = self._run_parallel(call, h0, rope) if cache is None else self._run_active(call, h0, rope)
-        z = self._coda(core.readout.states, call.mask, rope, cache)
-        logits = self._head(z, wanted.logits_to_keep)
+        kept = wanted.logits_to_keep
+        # Outside of its own call, FSDP would not gather the last layer again for the backward pass.
+        whole = wanted.hidden_states or any(isinstance(layer, FSDPModule) for layer in self.model.coda)
+        if call.packing is not None and isinstance(kept, Tensor) and not whole:
+            z = self._coda_of(kept, core.readout.states, rope, call.packing)
+            logits = self._head(z, 0)
+        else:
+            z = self._coda(core.readout.states, call, rope)
+            logits = self._head(z, kept)
         losses = None
         if targets is not None:
-            losses = named_losses(call.policy, core.state, logits, core.readout.weights, targets, call.context.valid)
+            if call.packing is not None:
+                targets = targets.without(call.packing.columns[None] == 0)  # nobody predicts an instance's first token
+            losses = named_losses(
+                call.policy, core.state, logits, core.readout.weights, targets, call.context.valid, kept
+            )
         return AniraOutput(
             loss=None if losses is None else torch.stack(list(losses.values())).sum(),
             logits=logits[-1],
@@ -264,8 +293,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
         policy, context = call.policy, call.context
         if policy.causal == "probe":
-            context = replace(context, probe=lambda h: self._head(self._coda(h[None], call.mask, rope, None), 0)[0])
-        core = run_parallel(self.model, policy, h0, context, call.mask, rope, call.keep_states)
+            context = replace(context, probe=lambda h: self._head(self._coda(h[None], call, rope), 0)[0])
+        core = run_parallel(self.model, policy, h0, context, call.mask, rope, call.keep_states, call.plan)
         readout, allocation = policy.readout(core.h, core.state), policy.allocation(core.state)
         executed = core.executed
         if call.padded:
@@ -311,14 +340,34 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         )
 
     def _coda(
-        self, states: Float[Tensor, "states batch time dim"], mask: Tensor | None, rope: Rope, cache: Any
+        self, states: Float[Tensor, "states batch time dim"], call: _Call, rope: Rope
     ) -> Float[Tensor, "states batch time dim"]:
-        """Read out several states as so many batches."""
-        num = len(states)
+        """Read out several states as so many batches; packed ones one after the other."""
+        num, mask = len(states), call.mask
+        if call.packing is not None:
+            return torch.stack([run_layers(self.model.coda, one, None, rope, plan=call.plan) for one in states])
         if num > 1:
             rope = (rope[0].repeat(num, 1, 1), rope[1].repeat(num, 1, 1))
             mask = None if mask is None else mask.repeat(num, 1, 1, 1)
-        return run_layers(self.model.coda, states.flatten(0, 1), mask, rope, past=cache).view(states.shape)
+        return run_layers(self.model.coda, states.flatten(0, 1), mask, rope, past=call.cache).view(states.shape)
+
+    def _coda_of(
+        self, kept: Int[Tensor, " kept"], states: Float[Tensor, "states 1 time dim"], rope: Rope, packing: Packing
+    ) -> Float[Tensor, "states 1 kept dim"]:
+        """Read out some positions of a packed row: the last layer runs on them alone, over the keys of all tokens."""
+        part = (rope[0][:, kept], rope[1][:, kept])
+        *layers, last = self.model.coda if len(self.model.coda) else (None,)
+        out = []
+        for x in states:
+            for layer in layers:
+                x = run_layers([layer], x, None, rope, plan=PackedAttention(packing))  # noqa: PLW2901
+            if last is not None:
+                keys, values = project_key_values(last, x[0], (rope[0][0], rope[1][0]))
+                x = run_layers([last], x[:, kept], None, part, plan=PartAttention(packing, kept, keys, values))  # noqa: PLW2901
+            else:
+                x = x[:, kept]  # noqa: PLW2901
+            out.append(x)
+        return torch.stack(out)
 
     def _head(
         self, z: Float[Tensor, "states batch time dim"], keep: int | Tensor

@@ -5,8 +5,8 @@ Path("report.html").write_text(report.html)
 """
 
 from anira.report.about import KnobWords
+from anira.report.csv import csv_text
 from anira.report.page import Report, build
 from anira.report.runs import Run, load_runs
-from anira.report.tables import write_csv
 
-__all__ = ["KnobWords", "Report", "Run", "build", "load_runs", "write_csv"]
+__all__ = ["KnobWords", "Report", "Run", "build", "csv_text", "load_runs"]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from anira.config import command
 from anira.report.runs import Run
 from anira.report.settings import Difference, differences, show
 
@@ -103,8 +104,10 @@ def in_a_line(runs: Sequence[Run], knob: KnobWords, paper: Mapping[str, Mapping[
 
 def commands(runs: Sequence[Run]) -> list[str]:
     """Return what to type to make the runs and the page again; overrides of a preset are in the configuration."""
-    trained = [f"anira train {run.config.get('preset', '')} --seed {run.config['seed']}" for run in runs]
-    return [*dict.fromkeys(trained), f"anira report {' '.join(f'runs/{run.name}' for run in runs)}"]
+    trained = [
+        command("anira", "train", str(run.config.get("preset", "")), "--seed", str(run.config["seed"])) for run in runs
+    ]
+    return [*dict.fromkeys(trained), command("anira", "report", *(f"runs/{run.name}" for run in runs))]
 
 
 def origin(run: Run) -> str:
@@ -112,4 +115,4 @@ def origin(run: Run) -> str:
     versions = [f"{name} {value}" for name, value in run.origin.get("versions", {}).items()]
     commit = f"commit {run.origin['git']}" if run.origin.get("git") else ""
     facts = [run.name, run.origin.get("date", ""), *versions, commit, run.origin.get("platform", "")]
-    return ", ".join(filter(None, facts))
+    return ", ".join(str(fact) for fact in facts if fact)

@@ -1,13 +1,14 @@
 """A report: from runs to one HTML page that needs nothing else, and the tables behind it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from anira.config import json_text, printable
 from anira.report.about import KnobWords, commands, in_a_line, origin, settings_rows, shrunk
 from anira.report.runs import Run
 from anira.report.task import TaskPart, task_part
@@ -45,21 +46,27 @@ def build(
         "shrunk": shrunk(runs, reference),
         "lines": [in_a_line(own, words.get(task, KnobWords()), reference) for task, own in tasks.items()],
         "commands": commands(runs),
-        "origins": [(run, origin(run), json.dumps(run.config, indent=2)) for run in runs],
+        "origins": [(run, origin(run), json_text(run.config, indent=2)) for run in runs],
     }
     html = environment().get_template("report.html").render(page=page)
     return Report(html=html.strip() + "\n", tables=_joined(parts))
 
 
 def environment() -> Environment:
-    """Return what fills templates: everything is escaped, and a name that is missing is an error."""
+    """Return what fills templates: everything is escaped and printable, and a name that is missing is an error."""
     return Environment(
         loader=PackageLoader("anira.report"),
         autoescape=True,
+        finalize=_printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _printable(value: Any) -> Any:
+    # Without this, names from elsewhere could turn the direction in which the page around them reads.
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _joined(parts: Sequence[TaskPart]) -> dict[str, pl.DataFrame]:

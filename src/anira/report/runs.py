@@ -1,6 +1,5 @@
 """A run as a report reads it: its configuration, its metrics, its figures, and what the page calls it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from anira.analysis import Evaluation, Summary, choose_evaluation, load_evaluation, summarize
+from anira.analysis.stored import read_stored
 from anira.analysis.training.metrics import read_metrics
-from anira.config import UserError
+from anira.config import UserError, printable
 from anira.report.settings import experiment_names
 
 
@@ -71,9 +71,9 @@ def _load(folder: Path, evaluation: str | None, subtask: str | None) -> Run:
     chosen = choose_evaluation(folder, evaluation)
     if chosen == folder:
         raise UserError(f"{folder} is an evaluation: give the run folder, and --evaluation {folder.name}")
-    stored = _read_config(folder / "config.json")
+    stored = _read_stored(folder)
     records = load_evaluation(chosen, subtask)
-    metrics = read_metrics(folder / "metrics.jsonl")
+    metrics = read_metrics(folder)
     return Run(
         folder=folder,
         config=stored["config"],
@@ -83,16 +83,24 @@ def _load(folder: Path, evaluation: str | None, subtask: str | None) -> Run:
     )
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_stored(folder: Path) -> dict[str, Any]:
+    """Return what config.json says; what a page needs of it must be there, and of the kind that it has."""
     try:
-        stored = json.loads(path.read_text())
-        config = stored["config"]
-        _ = config["task"], config["variant"], config["seed"], config["steps"], config["model"]["max_depth"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{path.parent} is not a run: cannot read {path.name} ({type(error).__name__}: {error})"
-        ) from error
-    return dict(stored)
+        stored = read_stored(folder)
+    except FileNotFoundError:
+        raise UserError(f"{folder} is not a run: it has no config.json") from None
+    except UserError as error:
+        raise UserError(f"{folder} is not a run: {error}") from error
+    config = stored["config"]
+    model = config.get("model")
+    depth = model.get("max_depth") if isinstance(model, dict) else None
+    kinds = [(stored.get("versions", {}), dict), (depth, int)]
+    kinds += [
+        (config.get(name), kind) for name, kind in (("task", str), ("variant", str), ("seed", int), ("steps", int))
+    ]
+    if any(type(value) is not kind for value, kind in kinds):
+        raise UserError(f"{folder} is not a run: its config.json lacks a task, variant, seed, steps or max_depth")
+    return stored
 
 
 def _labelled(runs: list[Run]) -> list[Run]:
@@ -104,7 +112,7 @@ def _labelled(runs: list[Run]) -> list[Run]:
         for name, run in zip(names, runs, strict=True)
     ]
     if len(set(labels)) < len(labels):  # runs that no setting tells apart
-        labels = [f"{label} ({run.folder.resolve().name})" for label, run in zip(labels, runs, strict=True)]
+        labels = [f"{label} ({printable(run.folder.resolve().name)})" for label, run in zip(labels, runs, strict=True)]
     named = zip(runs, names, labels, strict=True)
     return [replace(run, experiment=name, label=label) for run, name, label in named]
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anira.analysis.folders import HOUSEKEEPING
+from anira.config import json_text
 
 
 class Difference(NamedTuple):
@@ -90,4 +91,4 @@ def experiment_names(variants: Sequence[str], settings: Sequence[Mapping[str, An
 
 def _telling(config: Mapping[str, Any]) -> dict[str, Any]:
     keep = {name: value for name, value in flatten(config).items() if name not in HOUSEKEEPING}
-    return {name: json.loads(json.dumps(value)) for name, value in keep.items()}
+    return {name: json.loads(json_text(value)) for name, value in keep.items()}

@@ -1,7 +1,6 @@
 """The tables behind the figures: what the page draws, and what `--csv` writes."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -79,12 +78,3 @@ def _who(run: Run) -> dict[str, Any]:
 def _interval(name: str, estimate: Estimate) -> dict[str, float | None]:
     head = f"{name}_" if name else ""
     return {f"{head}depth": estimate.value, f"{head}low": estimate.low, f"{head}high": estimate.high}
-
-
-def write_csv(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Write each table as NAME.csv; lists become words with spaces between."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        lists = [column for column, kind in table.schema.items() if isinstance(kind, pl.List)]
-        flat = table.with_columns(pl.col(column).cast(pl.List(pl.String)).list.join(" ") for column in lists)
-        flat.write_csv(folder / f"{name}.csv")

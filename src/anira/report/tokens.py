@@ -34,9 +34,12 @@ class Records:
 
     @cached_property
     def texts(self) -> dict[int, str]:
-        """Token id -> text, as far as the token occurs in an input."""
-        pairs = self.evaluation.tokens.select("input_id", "input_text").unique()
-        return dict(self.evaluation.collect(pairs).iter_rows())
+        """Token id -> text, as far as the token occurs in an input or is somewhere predicted as a whole answer."""
+        found = self.evaluation
+        read = found.tokens.select("input_id", "input_text").unique()
+        single = found.tokens.filter(target_kind="answer").filter(pl.len().over("instance_id") == 1)
+        said = single.join(found.instances, on="instance_id").select("predicted_id", "predicted").unique()
+        return dict([*found.collect(said).iter_rows(), *found.collect(read).iter_rows()])
 
     def tokens(self, instance_id: int) -> pl.DataFrame:
         """Return the token records of one instance in order."""

@@ -78,7 +78,9 @@ class Rows:
     """Right-padded rows of a task.
 
     For MANO with 3 operators, `<bos> + + 5 3 - 12 17 <ans> 3 <eos>` is one row of length 11 whose labels are -100
-    everywhere except at the answer (position 9), where the label is the id of `3`. Labels are not shifted.
+    everywhere except at the answer (position 9), where the label is the id of `3`. Labels are not shifted: the label
+    at a position is what the position before it should predict. It is the token of the row itself, unless the task asks
+    for something that no later position may read (WORDS in its dense form).
     """
 
     input_ids: Ints
@@ -121,6 +123,21 @@ class Rows:
     def answer(self, i: int) -> list[int]:
         """Return the supervised tokens of row i in order."""
         return [int(self.labels[i, position]) for position in self.answer_positions(i)]
+
+    @property
+    def targets(self) -> Ints:
+        """What the position before each token should predict: its label where it has one, or else the token."""
+        return np.where(self.labels == IGNORE, self.input_ids, self.labels)
+
+    def is_dense(self, i: int) -> bool:
+        """Say whether answers of row i are not tokens of the row: no later position reads them."""
+        labels = self.labels[i]
+        return bool(((labels != IGNORE) & (labels != self.input_ids[i])).any())
+
+    def has_one_answer(self, i: int) -> bool:
+        """Say whether a model can write all supervised tokens of row i one after the other."""
+        where = self.answer_positions(i)
+        return where[-1] - where[0] < len(where) and (len(where) == 1 or not self.is_dense(i))
 
 
 @dataclass(frozen=True, kw_only=True)

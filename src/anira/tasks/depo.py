@@ -138,7 +138,7 @@ class Depo(BlockTask):
         config = self.config
         if knob is None:
             sizes = draw_sizes(rng, len(index), config.min_nodes, config.max_nodes, config.size_law)
-            counts = np.minimum(sizes, config.max_queries)
+            counts = np.minimum(sizes, min(config.max_queries, _MOST_NODES))  # no array holds 2**63
         else:
             sizes = np.array(config.fixed_sizes)[index % len(config.fixed_sizes)]
             counts = np.full_like(sizes, config.eval_queries)

@@ -17,6 +17,7 @@ _BUILTIN = {
     "depo": "anira.tasks.depo:Depo",
     "lano": "anira.tasks.lano:Lano",
     "clrs": "anira.tasks.clrs:Clrs",
+    "words": "anira.tasks.words:Words",
 }
 _registered: dict[str, type[BlockTask]] = {}
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from anira.config import UserError, from_dict, to_dict
+from anira.config import UserError, check_finite, from_dict, later, to_dict
 from anira.models import AniraConfig
 from anira.models.policies import policy_class
 from anira.tasks import BlockTask, make_task
@@ -26,6 +26,8 @@ _LEAST = {
     "final_count": 1,
     "checkpoint_every": 1,
 }
+_MOST = {"threads": 1024}  # torch dies of many more
+_LARGEST = 2**63 - 1  # what seeds and the numbers of rows and steps fit into
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +45,9 @@ class TrainSettings:
     learning_rate: float = 1e-3
     """Rate of AdamW after the warm-up."""
     warmup_steps: int = 100
-    """The rate rises linearly over so many steps, then stays."""
+    """The rate rises linearly over so many steps."""
+    schedule: Literal["constant", "linear"] = later("constant")
+    """What the rate does after the warm-up: stay, or fall linearly to zero at the end."""
     gamma_warmup_steps: int = 0
     """The compute weight rises linearly over so many steps; 0 is the paper's constant weight."""
     betas: tuple[float, float] = (0.9, 0.999)
@@ -71,13 +75,23 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
-            value = getattr(self, name)
+            value, most = getattr(self, name), _MOST.get(name, _LARGEST)
             if value is not None and value < least:
                 raise UserError(f"{name} must be at least {least}, not {value}")
+            if value is not None and value > most:
+                raise UserError(f"{name} must be at most {most}, not {value}")
+        if self.steps * self.batch_size > _LARGEST:
+            raise UserError(f"steps x batch_size must be at most {_LARGEST}, not {self.steps} x {self.batch_size}")
         if self.batch_size % self.accumulation:
             raise UserError(f"batch_size {self.batch_size} must be a multiple of accumulation {self.accumulation}")
+        for name, value in vars(self).items():
+            check_finite(value, name)
         if self.learning_rate <= 0 or self.clip <= 0:
             raise UserError("learning_rate and clip must be positive")
+        if self.weight_decay < 0:
+            raise UserError(f"weight_decay must not be negative, not {self.weight_decay}")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise UserError(f"betas must lie in [0, 1), not {self.betas}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,12 @@
-"""Batches: rows by address, padded to a fixed list of lengths, with the noise and the counts that belong to them."""
+"""Batches: rows by address, laid end to end without padding, with the noise and the counts that belong to them."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -18,14 +18,30 @@ from anira.training.config import TrainConfig
 
 @dataclass(frozen=True)
 class Batch:
-    """A part of a step's rows; the counts are those of the whole step."""
+    """A part of a step's rows, as one packed row; the counts are those of the whole step."""
 
-    input_ids: Tensor
-    labels: Tensor
-    valid: Tensor
-    noise: Tensor | None
+    input_ids: Int[Tensor, "1 tokens"]
+    labels: Int[Tensor, "1 tokens"]
+    lengths: Int[Tensor, " instances"]
+    longest: int
+    answers: Int[Tensor, " answers"]
+    """The positions that predict an answer token."""
+    noise: Float[Tensor, "1 tokens channels"] | None
     num_answer_tokens: Tensor
     num_valid_tokens: Tensor
+
+    def arguments(self, device: torch.device) -> dict[str, Any]:
+        """Return what the model is called with."""
+        return {
+            "input_ids": self.input_ids.to(device),
+            "labels": self.labels.to(device),
+            "lengths": self.lengths.to(device),
+            "max_length": self.longest,
+            "logits_to_keep": self.answers.to(device),
+            "noise": None if self.noise is None else self.noise.to(device),
+            "num_answer_tokens": self.num_answer_tokens.to(device),
+            "num_valid_tokens": self.num_valid_tokens.to(device),
+        }
 
 
 class Batches:
@@ -39,7 +55,6 @@ class Batches:
                 f"batch_size {config.batch_size} must be a multiple of processes x accumulation, "
                 f"{world} x {config.accumulation}"
             )
-        self.share = config.batch_size // world // config.accumulation
 
     def step(self, step: int) -> Iterator[Batch]:
         """Yield this process's parts of the batch of a step (steps count from 1)."""
@@ -47,48 +62,36 @@ class Batches:
         start = (step - 1) * size
         rows = self.task.rows(seed=self.config.seed, stream="train", start=start, count=size)
         counts = torch.tensor(float((rows.labels != IGNORE).sum())), torch.tensor(float(rows.lengths.sum()))
-        # Parts of rows of like length pad less; processes take turns, so that each part is the same work for all.
-        order = np.argsort(rows.lengths, kind="stable")
-        for part in range(self.parts):
-            first = (part * self.world + self.rank) * self.share
-            index = np.sort(order[first : first + self.share])
-            own = rows.take(index)
-            yield self._batch(step, start + index, own, self._width(own), counts)
+        # A part has rows of like length, which attention lays out with little padding; processes take turns in it, so
+        # that all have the same work.
+        for part in np.split(np.argsort(rows.lengths, kind="stable"), self.parts):
+            index = np.sort(part[self.rank :: self.world])
+            yield self._batch(step, start + index, rows.take(index), counts)
 
-    def _width(self, rows: Rows) -> int:
-        """Return the length to pad to: the longest row, or with a compiled graph the next one of a fixed list.
-
-        A compiled graph is made anew for every length it meets; a few lengths are met soon and then never again.
-        """
+    def _batch(self, step: int, index: NDArray[Any], rows: Rows, counts: tuple[Tensor, Tensor]) -> Batch:
         longest = check_lengths(rows, self.config.max_length)
-        if not self.config.compile:
-            return longest
-        lengths = [length for length in padded_lengths(self.config.max_length) if length >= longest]
-        return lengths[0]
-
-    def _batch(
-        self,
-        step: int,
-        index: NDArray[Any],
-        rows: Rows,
-        width: int,
-        counts: tuple[Tensor, Tensor],
-    ) -> Batch:
-        def padded(values: NDArray[Any], fill: int) -> Tensor:
-            pad = ((0, 0), (0, width - values.shape[1]))
-            return torch.from_numpy(np.pad(values.astype(np.int64), pad, constant_values=fill))
-
+        columns = np.arange(rows.input_ids.shape[1])
+        valid = columns < rows.lengths[:, None]
+        supervised = ((rows.labels != IGNORE) & (columns > 0))[valid]
         noise = None
         if self.noise_width:
             noise = uniform_noise(
                 seed=self.config.seed,
                 step=step,
                 rows=torch.from_numpy(index),
-                positions=torch.arange(width),
+                positions=torch.arange(len(columns)),
                 width=self.noise_width,
-            )
-        valid = torch.arange(width) < torch.from_numpy(rows.lengths.astype(np.int64))[:, None]
-        return Batch(padded(rows.input_ids, 0), padded(rows.labels, IGNORE), valid, noise, *counts)
+            )[torch.from_numpy(valid)][None]
+        return Batch(
+            input_ids=torch.from_numpy(rows.input_ids[valid].astype(np.int64))[None],
+            labels=torch.from_numpy(rows.labels[valid].astype(np.int64))[None],
+            lengths=torch.from_numpy(rows.lengths.astype(np.int64)),
+            longest=longest,
+            answers=torch.from_numpy(supervised.nonzero()[0] - 1),
+            noise=noise,
+            num_answer_tokens=counts[0],
+            num_valid_tokens=counts[1],
+        )
 
 
 def check_lengths(rows: Rows, max_length: int) -> int:
@@ -97,15 +100,3 @@ def check_lengths(rows: Rows, max_length: int) -> int:
     if longest > max_length:
         raise UserError(f"a row of {longest} tokens does not fit max_length {max_length}: give --max-length {longest}")
     return longest
-
-
-def padded_lengths(max_length: int) -> list[int]:
-    """Return the lengths that compiled runs pad to: few, because each costs a compilation.
-
-    >>> padded_lengths(64)
-    [20, 29, 43, 64]
-    """
-    lengths = [max_length]
-    while lengths[0] > 24:
-        lengths.insert(0, math.ceil(lengths[0] / 1.5))
-    return lengths

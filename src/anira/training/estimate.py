@@ -33,7 +33,7 @@ class RunEstimate:
     parameters: int
     decider_parameters: int
     tokens: int
-    """Of all steps, padding included."""
+    """Of all steps; there is no padding."""
     flops: float
     """Of all steps, forward and backward. The training graph runs every token to the largest depth."""
     state_bytes: int
@@ -51,15 +51,13 @@ def estimate(config: TrainConfig) -> RunEstimate:
     task = config.make_task()
     shape = config.make_model_config(task)
     rows = task.rows(seed=config.seed, stream="train", start=0, count=config.batch_size)
-    widths = _widths(rows.lengths, config.accumulation)
-    share = config.batch_size // config.accumulation
-    parts = [full_cost(shape, share, width) for width in widths]
+    parts = [full_cost(shape, part) for part in np.split(np.sort(rows.lengths), config.accumulation)]
     total, decider = count_parameters(shape)
     return RunEstimate(
         preset=config.preset,
         parameters=total,
         decider_parameters=decider,
-        tokens=config.steps * share * sum(widths),
+        tokens=config.steps * sum(part.tokens for part in parts),
         flops=float(config.steps * (1 + BACKWARD) * sum(part.flops for part in parts)),
         state_bytes=4 * _FLOAT * total,
         activation_bytes=max(activation_bytes(shape, part) for part in parts),
@@ -75,7 +73,7 @@ def estimate_lines(configs: Sequence[TrainConfig]) -> list[str]:
         lines.append(f"together: {flops:.1e} FLOPs; {_hours(flops)}")
     return [
         *lines,
-        "counted: forward and backward passes of training at full depth, padding included; not counted: evaluations, "
+        "counted: forward and backward passes of training at full depth; not counted: evaluations, "
         "making rows, and in memory temporary buffers, the allocator's reserve and what the device itself needs",
         f"hours: at an assumed {', '.join(f'{speed:.1e} FLOP/s on {name}' for name, speed in SUSTAINED.items())}",
     ]
@@ -92,11 +90,11 @@ def count_parameters(config: AniraConfig) -> tuple[int, int]:
     return total, decider
 
 
-def full_cost(config: AniraConfig, rows: int, width: int) -> Cost:
-    """Return the cost of one forward pass of the training graph: every token at full depth."""
-    executed = torch.full((1, width), config.max_depth)
-    one = forward_cost(config, _without_storage(config).policy, executed)
-    return Cost(*(rows * getattr(one, name) for name in Cost.__dataclass_fields__))
+def full_cost(config: AniraConfig, lengths: NDArray[Any]) -> Cost:
+    """Return the cost of one forward pass of the training graph over rows of these lengths: all at full depth."""
+    executed = torch.full((len(lengths), int(lengths.max())), config.max_depth)
+    valid = torch.arange(executed.shape[1]) < torch.from_numpy(lengths.astype(np.int64))[:, None]
+    return forward_cost(config, _without_storage(config).policy, executed, valid=valid)
 
 
 def activation_bytes(config: AniraConfig, cost: Cost) -> int:
@@ -116,15 +114,6 @@ def _without_storage(config: AniraConfig) -> AniraForCausalLM:
     with torch.device("meta"):
         model: AniraForCausalLM = AniraForCausalLM(config)
     return model
-
-
-def _widths(lengths: NDArray[Any], parts: int) -> list[int]:
-    """Return the longest row of each part of a step: rows are sorted by length and cut into equal parts.
-
-    >>> _widths(np.array([5, 3, 9, 4]), 2)
-    [4, 9]
-    """
-    return [int(part.max()) for part in np.split(np.sort(lengths), parts)]
 
 
 def _line(one: RunEstimate) -> str:

@@ -1,19 +1,29 @@
 """Evaluating a run by its folder: the model, the task, and whose records they are, all from what the folder holds."""
 
+import re
 from pathlib import Path
 
-from anira.config import config_hash
-from anira.evaluation import EvaluationConfig, Overlap, Subject, evaluate
+from anira.config.folder import inside, subfolders
+from anira.config.strict import run_id, stored_values
+from anira.evaluation import EvaluationConfig, Overlap, RecordFolder, Subject, evaluate
 from anira.evaluation.evaluate import Progress
 from anira.evaluation.overlap import LARGEST
+from anira.models import AniraForCausalLM
 from anira.training.config import TrainConfig
 from anira.training.run import load_run
 
 
 def subject_of(config: TrainConfig, step: int) -> Subject:
     """Return what records say about whose they are."""
-    run_id = f"{config.preset}/{config_hash(config)}-s{config.seed}"
-    return Subject(run_id=run_id, step=step, variant=config.variant, seed=config.seed)
+    return Subject(run_id=run_id(stored_values(config)), step=step, variant=config.variant, seed=config.seed)
+
+
+def check_ahead(run: Path, config: TrainConfig, step: int) -> None:
+    """Raise a UserError if training, from a step on, would come to records that are damaged or another run's."""
+    for folder in subfolders(inside(run, "records")):
+        periodic = re.fullmatch(r"step-(\d{1,18})", folder.name)
+        if folder.name == "final" or (periodic and int(periodic[1]) > step):
+            RecordFolder(folder).check(subject_of(config, step).run_id)
 
 
 def evaluate_run(
@@ -23,8 +33,19 @@ def evaluate_run(
 
     Knobs that are there already are left as they are.
     """
-    config, model, found = load_run(run, step)
+    evaluate_loaded(load_run(run, step), wanted, records, progress=progress)
+
+
+def evaluate_loaded(
+    loaded: tuple[TrainConfig, AniraForCausalLM, int],
+    wanted: EvaluationConfig,
+    records: Path,
+    *,
+    progress: Progress | None = None,
+) -> None:
+    """Do the same for a run that `load_run` has loaded."""
+    config, model, step = loaded
     task = config.make_task()
-    rows = found * config.batch_size
+    rows = step * config.batch_size
     overlap = Overlap(task, seed=config.seed, rows=rows) if rows <= LARGEST else None
-    evaluate(model, task, wanted, subject_of(config, found), records, overlap=overlap, progress=progress)
+    evaluate(model, task, wanted, subject_of(config, step), records, overlap=overlap, progress=progress)

@@ -1,5 +1,6 @@
 """The training loop. Read it from top to bottom: `train` is one run."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -11,21 +12,22 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
-from anira.config import config_hash
+from anira.config import Interrupted, config_hash
 from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.precision import choose_dtype
-from anira.tasks import IGNORE
-from anira.training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
+from anira.training.checkpoint import keep_last, latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
 from anira.training.data import Batch, Batches
-from anira.training.evaluating import subject_of
-from anira.training.run import Interrupts, MetricsFile, keep_last
+from anira.training.evaluating import check_ahead, subject_of
+from anira.training.finite import FiniteSteps, NonFiniteError, NonFinitePlan, agreed, all_finite
+from anira.training.interrupts import Interrupts
+from anira.training.run import NO_METRICS, MetricsFile
 from anira.training.sharding import follow, leading, shard, sharding_wanted
 from anira.training.trackers import Tracker
 
 Report = Callable[[dict[str, Any]], None]
-"""Takes the lines of metrics.jsonl, and {"kind": "interrupt"} when Ctrl-C is pressed."""
+"""Takes the lines of metrics.jsonl, and {"kind": "interrupt"} when a signal asks to stop."""
 
 
 @dataclass
@@ -41,17 +43,28 @@ class _Run:
     batches: Batches
     metrics: MetricsFile
     report: Report
+    finite: FiniteSteps
     waited: float = 0.0
     """Seconds that steps since the last line of metrics have waited for data."""
 
 
-def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, trackers: list[Tracker]) -> None:
+def train(
+    config: TrainConfig,
+    folder: Path,
+    *,
+    resume: bool,
+    report: Report,
+    trackers: list[Tracker],
+    non_finite: NonFinitePlan = "stop",
+) -> None:
     """Train from the start, or from the last checkpoint in `folder`, to the last step; evaluate; store everything.
 
     Data and noise are addressed by step, so a step number, weights and the optimizer are all the state there is: a
-    run that was killed at any moment goes on to identical weights and metrics.
+    run that was killed at any moment goes on to identical weights and metrics. A signal raises Interrupted after the
+    step in progress and its checkpoint. A loss or gradient that is not finite raises NonFiniteError, or is left out and
+    counted; without any, `non_finite` changes nothing.
     """
-    run = _set_up(config, folder, report, trackers)
+    run = _set_up(config, folder, report, trackers, non_finite)
     step = logged = _resume(run) if resume else 0
     seconds = 0.0
     with Interrupts(lambda: report({"kind": "interrupt"})) as interrupts:
@@ -60,6 +73,8 @@ def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, tr
             started = time.perf_counter()
             outputs = list(_descend(run, step))
             seconds += time.perf_counter() - started
+            if run.accelerator.device.type == "cpu":  # others are not waited for: the next line or checkpoint finds it
+                _check_finite(run, step)
             if step % config.log_every == 0 or step == config.steps:
                 _log(run, step, outputs, seconds / (step - logged), run.waited / seconds)
                 logged, seconds, run.waited = step, 0.0, 0.0
@@ -69,11 +84,15 @@ def train(config: TrainConfig, folder: Path, *, resume: bool, report: Report, tr
             if step % config.checkpoint_every == 0 or step == config.steps or stop:
                 _save(run, step)
             if stop:
-                raise KeyboardInterrupt
+                raise Interrupted(stop)
     _evaluate(run, step, "final", config.final_count)
+    if run.accelerator.is_main_process:
+        run.metrics.finish()
 
 
-def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tracker]) -> _Run:
+def _set_up(
+    config: TrainConfig, folder: Path, report: Report, trackers: list[Tracker], non_finite: NonFinitePlan
+) -> _Run:
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     accelerator = Accelerator(mixed_precision="no")  # precision is ours: accelerate can have only one in a process
@@ -88,11 +107,13 @@ def _set_up(config: TrainConfig, folder: Path, report: Report, trackers: list[Tr
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay, fused=True
     )
-    call = torch.compile(wrapped) if config.compile else wrapped
+    # One graph for all batches: their sizes differ from step to step.
+    call = torch.compile(wrapped, dynamic=True) if config.compile else wrapped
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
     metrics = MetricsFile(folder / "metrics.jsonl", trackers)
-    return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report)
+    finite = FiniteSteps(optimizer, accelerator.device, non_finite)
+    return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report, finite)
 
 
 def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConfig) -> torch.nn.Module:
@@ -111,34 +132,32 @@ def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConf
 def _resume(run: _Run) -> int:
     checkpoint = latest_checkpoint(run.folder)
     if checkpoint is None:
-        loop = {"step": 0, "metrics_bytes": 0}
+        loop = {"step": 0, **NO_METRICS}
     else:
         loop = load_checkpoint(checkpoint, run.model, run.optimizer, config_hash(run.config))
     if run.accelerator.is_main_process:
-        run.metrics.truncate(loop["metrics_bytes"])
+        run.metrics.rewind(loop)
+        check_ahead(run.folder, run.config, loop["step"])
+    run.finite.before = int(loop.get("skipped_steps", 0))
     return int(loop["step"])
 
 
 def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
     """Take one optimizer step; yield the parts of its batch with what the model gave for them."""
     config, accelerator = run.config, run.accelerator
+    losses: list[Tensor] = []
     scale = torch.tensor(gamma_scale(config, step))
     for group in run.optimizer.param_groups:
         group["lr"] = learning_rate(config, step)
     for batch in _timed(run, run.batches.step(step)):
-        output = run.call(
-            batch.input_ids.to(accelerator.device),
-            labels=batch.labels.to(accelerator.device),
-            valid_mask=batch.valid.to(accelerator.device),
-            noise=None if batch.noise is None else batch.noise.to(accelerator.device),
-            num_answer_tokens=batch.num_answer_tokens.to(accelerator.device),
-            num_valid_tokens=batch.num_valid_tokens.to(accelerator.device),
-            gamma_scale=scale.to(accelerator.device),
-        )
+        output = run.call(**batch.arguments(accelerator.device), gamma_scale=scale.to(accelerator.device))
+        assert output.loss is not None
         # Processes average their gradients, but each part's loss is already its share of the whole batch's.
         accelerator.backward(output.loss * accelerator.num_processes)
+        losses.append(output.loss.detach())
         yield batch, output
-    accelerator.clip_grad_norm_(run.model.parameters(), config.clip)
+    norm = accelerator.clip_grad_norm_(run.model.parameters(), config.clip)
+    run.finite.judge(torch.stack(losses).sum(), norm)
     run.optimizer.step()
     run.optimizer.zero_grad()
 
@@ -154,17 +173,35 @@ def _timed(run: _Run, batches: Iterator[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-def _asked_anywhere(run: _Run, interrupts: Interrupts) -> bool:
-    """Say whether any process was asked to stop: all must stop after the same step."""
+def _asked_anywhere(run: _Run, interrupts: Interrupts) -> int:
+    """Return the signal that asked any process to stop, or 0: all must stop after the same step."""
     if run.accelerator.num_processes == 1:
         return interrupts.asked
-    asked = torch.tensor(float(interrupts.asked), device=run.accelerator.device)
-    return bool(run.accelerator.reduce(asked, "sum") > 0)
+    return int(agreed(torch.tensor(float(interrupts.asked), device=run.accelerator.device)))
+
+
+def _check_finite(run: _Run, step: int, *, state: bool = False) -> None:
+    """Raise NonFiniteError if a step was not finite and that is to stop the run; with `state`, look at the weights too.
+
+    A rate that is far too high can overflow a weight whose gradient was finite.
+    """
+    why = run.finite.failure(step)
+    moments = (value for parameter in run.optimizer.state.values() for value in parameter.values())
+    if state and not why and not all_finite([*run.model.parameters(), *moments]):
+        why = f"the weights after step {step} are not finite"
+    if why:
+        last = latest_checkpoint(run.folder)
+        kept = "there is no checkpoint before it" if last is None else f"the last good checkpoint is {last}"
+        skip = ", or leave such steps out with --non-finite skip" if run.finite.plan == "stop" else ""
+        raise NonFiniteError(f"{why}, and {kept}: lower --learning-rate{skip}")
 
 
 def learning_rate(config: TrainConfig, step: int) -> float:
-    """Return the rate of a step: a linear warm-up, then constant."""
-    return config.learning_rate * min(1.0, step / max(config.warmup_steps, 1))
+    """Return the rate of a step: a linear warm-up, then constant, or falling to zero just after the last step."""
+    rate = config.learning_rate * min(1.0, step / max(config.warmup_steps, 1))
+    if config.schedule == "constant" or step <= config.warmup_steps:
+        return rate
+    return rate * (config.steps + 1 - step) / (config.steps + 1 - config.warmup_steps)
 
 
 def gamma_scale(config: TrainConfig, step: int) -> float:
@@ -173,7 +210,11 @@ def gamma_scale(config: TrainConfig, step: int) -> float:
 
 
 def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds: float, data_share: float) -> None:
-    """Write a line about a step; its timing is the mean over the steps since the last line."""
+    """Write a line about a step; its timing is the mean over the steps since the last line.
+
+    A loss that is not finite, of a step that was left out, is null.
+    """
+    _check_finite(run, step)
     sums = torch.stack([_sums(batch, output) for batch, output in outputs]).sum(0)
     names = list(outputs[0][1].losses or {})
     sums = run.accelerator.reduce(sums, "sum")
@@ -183,8 +224,8 @@ def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds
     line = {
         "kind": "train",
         "step": step,
-        "loss": sum(losses.values()),
-        **losses,
+        "loss": _or_none(sum(losses.values())),
+        **{name: _or_none(loss) for name, loss in losses.items()},
         "accuracy": right / max(answers, 1),
         "depth_answer": answer_depth / max(answers, 1),
         "depth_prompt": prompt_depth / max(prompts, 1),
@@ -194,8 +235,13 @@ def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds
         "tokens_per_second": tokens / seconds,
         "seconds": seconds,
         "data_share": data_share,
+        **run.finite.counted(),
     }
     _publish(run, line)
+
+
+def _or_none(loss: float) -> float | None:
+    return loss if math.isfinite(loss) else None
 
 
 def _publish(run: _Run, line: dict[str, Any]) -> None:
@@ -208,19 +254,20 @@ def _publish(run: _Run, line: dict[str, Any]) -> None:
 def _sums(batch: Batch, output: AniraOutput) -> Tensor:
     """Return what `_log` averages: right answers; positions that predict answers, others, and all, each with depths."""
     assert output.logits is not None and output.exit_depth is not None and output.losses is not None
-    labels, valid = batch.labels.to(output.logits.device), batch.valid.to(output.logits.device)
-    following = torch.cat([labels[:, 1:], torch.full_like(labels[:, :1], IGNORE)], dim=1)
-    answer = following != IGNORE
+    device, depth = output.logits.device, output.exit_depth[0].double()
+    answers = batch.answers.to(device)
+    right = output.logits[0].argmax(-1) == batch.labels[0].to(device)[answers + 1]
+    answer, last, every = (torch.zeros_like(depth, dtype=torch.bool) for _ in range(3))
+    answer[answers] = True
+    last[batch.lengths.to(device).cumsum(0) - 1] = True
     # As in the records, the last position of a row predicts nothing and is neither answer nor prompt.
-    prompt = valid & ~answer & torch.cat([valid[:, 1:], torch.zeros_like(valid[:, :1])], dim=1)
-    depth = output.exit_depth.double()
-    right = (output.logits.argmax(-1) == following) & answer
-    kinds = [total for kind in (answer, prompt, valid) for total in (kind.sum(), depth[kind].sum())]
+    kinds = [part for kind in (answer, ~answer & ~last, ~every) for part in (kind.sum(), depth[kind].sum())]
     return torch.stack([part.double() for part in (right.sum(), *kinds, *output.losses.values())])
 
 
 def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
     """Evaluate on the main process; the others help where the model is sharded, and else go on to wait for it."""
+    _check_finite(run, step, state=True)
     sharded = sharding_wanted()
     if run.accelerator.is_main_process:
         with leading(run.model) if sharded else nullcontext():
@@ -242,9 +289,15 @@ def _write_records(run: _Run, step: int, name: str, count: int) -> list[dict[str
 
 
 def _save(run: _Run, step: int) -> None:
+    _check_finite(run, step, state=True)
     run.accelerator.wait_for_everyone()
     main = run.accelerator.is_main_process
-    loop = {"step": step, "config_hash": config_hash(run.config), "metrics_bytes": run.metrics.flush() if main else 0}
+    loop = {
+        "step": step,
+        "config_hash": config_hash(run.config),
+        **(run.metrics.state() if main else {}),
+        **run.finite.counted(),
+    }
     folder = run.folder / "checkpoints" / f"step-{step}"
     save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop, write=main)
     if main:

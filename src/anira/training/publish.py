@@ -4,8 +4,19 @@ import re
 import shutil
 from pathlib import Path
 
-from anira.config import UserError
-from anira.training.checkpoint import check_checkpoint, latest_checkpoint, write_manifest
+from anira.config import UserError, config_hash
+from anira.config.files import replacing_folder
+from anira.config.folder import inside, subfolders
+from anira.evaluation import RecordFolder
+from anira.training.checkpoint import (
+    CHECKPOINTS,
+    OPTIMIZER,
+    choose_checkpoint,
+    listed_files,
+    weight_files,
+    write_manifest,
+)
+from anira.training.run import RunFolder
 
 LARGEST_WEIGHTS = 2 << 20
 
@@ -17,26 +28,28 @@ def publish_run(run: Path, root: Path, *, keep_periodic: bool = False) -> Path:
     whose figures are in the metrics; with `keep_periodic` they stay, and figures of depth over training have their
     intervals. Returns the copy, root/<preset>/<hash8>-s<seed>.
     """
-    checkpoint = latest_checkpoint(run)
-    if checkpoint is None or not (run / "records" / "final").is_dir():
-        raise UserError(f"{run} is not a finished run: it has no final records or no checkpoint")
-    check_checkpoint(checkpoint)
+    config = RunFolder(run).read_config()
+    records = [RecordFolder(folder) for folder in subfolders(inside(run, "records"))]
+    if not any(one.path.name == "final" and one.is_complete() for one in records):
+        raise UserError(f"{run} is not a finished run: it has no final records")
+    checkpoint = choose_checkpoint(run, config_hash(config))
     target = root / run.parent.name / run.name
     if target.exists():
         raise UserError(f"{target} is there already: remove it first")
-    target.mkdir(parents=True)
-    for name in ("config.json", "metrics.jsonl"):
-        shutil.copyfile(run / name, target / name)
-    shutil.copytree(run / "records", target / "records", ignore=None if keep_periodic else _periodic)
-    if (checkpoint / "model.safetensors").stat().st_size <= LARGEST_WEIGHTS:
-        kept = target / "checkpoints" / checkpoint.name
-        shutil.copytree(checkpoint, kept, ignore=shutil.ignore_patterns("optimizer.safetensors", "manifest.json"))
-        for file in kept.iterdir():
-            file.chmod(0o644)
-        write_manifest(kept)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing_folder(target) as copy:
+        _copy([inside(run, name) for name in ("config.json", "metrics.jsonl")], copy)
+        for one in records:
+            if keep_periodic or not re.fullmatch(r"step-\d+", one.path.name):
+                _copy(one.files(), copy / "records" / one.path.name)
+        if sum(file.stat().st_size for file in weight_files(checkpoint)) <= LARGEST_WEIGHTS:
+            kept = copy / CHECKPOINTS / checkpoint.name
+            _copy([file for file in listed_files(checkpoint) if file.name != OPTIMIZER], kept)
+            write_manifest(kept)
     return target
 
 
-def _periodic(folder: str, names: list[str]) -> list[str]:
-    """Return those of the names that stand for an evaluation during training, as in step-000500."""
-    return [name for name in names if re.fullmatch(r"step-\d+", name)]
+def _copy(files: list[Path], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)

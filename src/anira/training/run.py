@@ -1,27 +1,35 @@
-"""The folder of a run: who may write in it, its metrics, its interrupts."""
+"""The folder of a run: who may write in it, and its metrics."""
 
 import fcntl
-import json
 import os
 import platform
-import shutil
-import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
+import torch
 from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
+from huggingface_hub.errors import StrictDataclassError
 
-from anira.config import UserError, config_hash, from_dict, to_dict
+from anira.config import UserError, command, config_hash, from_dict, json_text
+from anira.config.files import remove_parts, write_file
+from anira.config.folder import inside
+from anira.config.sealed import digest, end_line, read_sealed, write_sealed
+from anira.config.strict import run_id, stored_values
 from anira.models import AniraForCausalLM
-from anira.training.checkpoint import check_checkpoint, latest_checkpoint, step_of, without_bars
+from anira.training.checkpoint import CHECKPOINTS, choose_checkpoint, step_of, weight_files
 from anira.training.config import TrainConfig
 from anira.training.trackers import Tracker
+from anira.training.weights import check_fit, load_weights
+
+_OWN: Final = ("config.json", "metrics.jsonl", "records", CHECKPOINTS)
+"""What a run writes in its folder; all but the first is a result."""
+_FOLDERS: Final = _OWN[2:]
 
 
 def process() -> PartialState:
@@ -47,18 +55,24 @@ class RunFolder:
     @staticmethod
     def for_config(root: Path, config: TrainConfig) -> "RunFolder":
         """Return the folder that a configuration determines: <preset>/<hash8>-s<seed>."""
-        return RunFolder(root / config.preset / f"{config_hash(config)}-s{config.seed}")
+        return RunFolder(root / run_id(stored_values(config)))
 
     def __enter__(self) -> Self:
         if not self.main:
             return self
         self.path.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR)
+        for name in _OWN:
+            path = inside(self.path, name)
+            if path.exists() and path.is_dir() != (name in _FOLDERS):
+                raise UserError(f"{path} must be a {'folder' if name in _FOLDERS else 'file'}: move it away")
+        self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._lock)
             raise UserError(f"another process is training in {self.path}") from None
+        for folder in (self.path, self.path / CHECKPOINTS):
+            remove_parts(folder)  # of a process that was killed: whoever has the lock is alone here
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -73,31 +87,44 @@ class RunFolder:
         """
         if not self.main:
             return
-        if any((self.path / name).exists() for name in ("metrics.jsonl", "records", "checkpoints")):
-            raise UserError(f"{self.path} holds this very run: anira train --resume {self.path}, or another --seed")
+        if any((self.path / name).exists() for name in _OWN[1:]):
+            resume = command("anira", "train", "--resume", self.path)
+            raise UserError(f"{self.path} holds this very run: {resume}, or another --seed")
         facts = {
-            "config": to_dict(config),
+            "config": stored_values(config),
             "versions": _versions(),
             "git": _git_hash(),
             "platform": platform.platform(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        partial = self.path / "config.json.part"
-        partial.write_text(json.dumps(facts, indent=2) + "\n")
-        partial.replace(self.path / "config.json")
+        write_sealed(self.path / _OWN[0], facts)
+
+    def remove_unless_begun(self, new: Sequence[Path]) -> None:
+        """Leave nothing of a run that failed before its first result, nor of the folders that were made for it."""
+        if self.main and {path.name for path in self.path.iterdir()} <= {"config.json", ".lock"}:
+            for path in self.path.iterdir():
+                path.unlink()
+            with suppress(OSError):  # another run may have come to be beside this one
+                for path in new:
+                    path.rmdir()
 
     def read_config(self) -> TrainConfig:
         """Return the configuration of the run that is here."""
-        file = self.path / "config.json"
         try:
-            return from_dict(TrainConfig, json.loads(file.read_text())["config"])
-        except OSError as error:
-            inside = len(list(self.path.glob("*/config.json")))
-            if inside:
-                raise UserError(f"{self.path} holds {inside} run{'s' * (inside > 1)}: give one of them") from error
-            raise UserError(f"{self.path} is not a run: cannot read {file.name} ({error.strerror})") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{self.path} is not a run: cannot read {file.name} ({error})") from error
+            stored = read_sealed(inside(self.path, "config.json"))["config"]
+            config = from_dict(TrainConfig, stored)
+            config.resolved()  # a task or a model that cannot be made is found here
+            return config
+        except FileNotFoundError as error:
+            runs = len(list(self.path.glob("*/config.json")))
+            if runs:
+                raise UserError(f"{self.path} holds {runs} run{'s' * (runs > 1)}: give one of them") from error
+            raise UserError(f"{self.path} is not a run: it has no config.json") from error
+        except UserError as error:
+            raise UserError(f"{self.path} is not a run: {error}") from error
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, StrictDataclassError) as error:
+            why = " ".join(str(error).split())
+            raise UserError(f"{self.path} is not a run: config.json holds what cannot be ({why})") from error
 
 
 class MetricsFile:
@@ -105,77 +132,74 @@ class MetricsFile:
 
     def __init__(self, path: Path, trackers: list[Tracker]) -> None:
         self.path, self.trackers = path, trackers
+        self._kept: int | None = None
 
     def write(self, line: dict[str, Any]) -> None:
         """Append a line."""
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        self._append(json_text(line).encode() + b"\n")
         for tracker in self.trackers:
             tracker.log(line)
 
-    def flush(self) -> int:
-        """Make sure that all lines are on disk; return how many bytes they are."""
-        if not self.path.exists():
-            return 0
-        with self.path.open("r+") as file:
+    def state(self) -> dict[str, Any]:
+        """Make sure that all lines are on disk; return what a checkpoint notes of them."""
+        self._append(b"")
+        with self.path.open("rb+") as file:
             os.fsync(file.fileno())
-        return self.path.stat().st_size
+        content = self._content()
+        return {"metrics_bytes": len(content), "metrics_sha256": digest(content)}
 
-    def truncate(self, size: int) -> None:
-        """Forget what was written after a checkpoint: it will be written again."""
-        there = self.path.stat().st_size if self.path.exists() else 0
-        if there < size:
-            raise UserError(f"{self.path} has lost lines: it has {there} bytes, and its checkpoint was made at {size}")
-        if there:
-            os.truncate(self.path, size)
+    def rewind(self, state: Mapping[str, Any]) -> None:
+        """Forget what was written after a checkpoint, which noted this state: it will be written again.
+
+        It is forgotten when the first line is written: a run that cannot go on stays as it is.
+        """
+        size, content = state.get("metrics_bytes", -1), self._content()
+        if len(content) < size:
+            there = f"it has {len(content)} bytes, and its checkpoint was made at {size}"
+            raise UserError(f"{self.path} has lost lines: {there}")
+        if digest(content[:size]) != state.get("metrics_sha256"):
+            raise UserError(f"{self.path} is damaged: lines that were there before its checkpoint have changed")
+        self._kept = size
+
+    def finish(self) -> None:
+        """Write the last line, the check-sum of those before."""
+        self._append(b"")
+        self._append(end_line(self._content()))
+
+    def _append(self, line: bytes) -> None:
+        if self._kept is not None:
+            write_file(self.path, self._content()[: self._kept])
+            self._kept = None
+        with self.path.open("ab") as file:
+            file.write(line)
+
+    def _content(self) -> bytes:
+        return self.path.read_bytes() if self.path.is_file() else b""
 
 
-class Interrupts:
-    """Lets the step in progress finish, and its checkpoint be written, when the user presses Ctrl-C once.
-
-    `tell` is called at once, because a step can take long.
-    """
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self.asked = False
-        self._tell = tell
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        self._tell()
+NO_METRICS: Final[dict[str, Any]] = {"metrics_bytes": 0, "metrics_sha256": digest(b"")}
+"""The state of a run that has not begun."""
 
 
 def load_run(path: Path, step: int | None = None) -> tuple[TrainConfig, AniraForCausalLM, int]:
-    """Return a run's configuration, its model at a step (the last one by default), and that step."""
+    """Return a run's configuration, its model at a step (the last one by default), and that step.
+
+    The model is built from the configuration and gets exactly the tensors of a checkpoint of this very run.
+    """
     config = RunFolder(path).read_config()
-    checkpoint = latest_checkpoint(path) if step is None else path / "checkpoints" / f"step-{step}"
-    if checkpoint is None or not checkpoint.is_dir():
-        kept = sorted(step_of(found) for found in (path / "checkpoints").glob("step-*"))
-        raise UserError(f"{path} has no checkpoint{'' if step is None else f' of step {step}'}; kept: {kept or 'none'}")
-    check_checkpoint(checkpoint)
-    with without_bars():
-        model: AniraForCausalLM = AniraForCausalLM.from_pretrained(checkpoint)
-    for parameter in model.parameters():
-        # In a mapped file weights lie at odd addresses, and matrix products depend on those in the last digit.
-        parameter.data = parameter.data.clone()
+    checkpoint = choose_checkpoint(path, config_hash(config), step)
+    model_config, files = config.make_model_config(config.make_task()), weight_files(checkpoint)
+    with torch.device("meta"):  # a model of any size costs nothing here
+        check_fit(files, _in_precision(AniraForCausalLM(model_config), config))
+    with torch.random.fork_rng(devices=[]):
+        model = _in_precision(AniraForCausalLM(model_config), config)
+    load_weights(files, model)
     return config, model.eval(), step_of(checkpoint)
 
 
-def keep_last(folder: Path, count: int) -> None:
-    """Remove all but the newest checkpoints."""
-    found = sorted((path for path in folder.glob("step-*") if path.is_dir()), key=step_of)
-    for path in found[:-count]:
-        shutil.rmtree(path, ignore_errors=True)
+def _in_precision(model: AniraForCausalLM, config: TrainConfig) -> AniraForCausalLM:
+    """Return a model with parameters as training has them: bfloat16 is a matter of computing only."""
+    return model.double() if config.precision == "float64" else model
 
 
 def _versions() -> dict[str, str]:

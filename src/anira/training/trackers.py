@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from anira.config import UserError, nearest
+from anira.config.folder import inside
 
 
 class Tracker(Protocol):
@@ -18,7 +19,7 @@ class TensorBoard:
     """Scalars by name; figures of an evaluation by knob."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._writer = _need("torch.utils.tensorboard", "tensorboard").SummaryWriter(str(folder / "tensorboard"))
+        self._writer = _need("torch.utils.tensorboard", "tensorboard").SummaryWriter(str(inside(folder, "tensorboard")))
 
     def log(self, line: dict[str, Any]) -> None:
         """Write every number of the line."""

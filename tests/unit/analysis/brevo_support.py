@@ -1,14 +1,14 @@
 """Synthetic records of BREVO with a law of depth planted in them; no graph is behind the features."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from tests.sealing_support import seal_evaluation
 
-MAX_DEPTH = 6
+MAX_DEPTH = 40  # no planted depth reaches it
 START = 10  # position of <ans>, which predicts the first node
 
 
@@ -44,19 +44,19 @@ def write_graphs(folder: Path, plan: Graphs) -> Path:
     for old in folder.glob("*.parquet"):
         old.unlink()
     asked = {"step": plan.step, "knobs": list(plan.sizes), "n": plan.n, "override": "", "records_version": 2}
-    (folder / "evaluation.json").write_text(json.dumps({**asked, "complete": True}))
     rng = np.random.default_rng(plan.draw)
     for i, size in enumerate(plan.sizes):
         tokens = _tokens(plan, size, i * plan.n, rng)
         tokens.write_parquet(folder / f"tokens-k{size:03d}.parquet")
-        _instances(plan, size, i * plan.n, rng).write_parquet(folder / f"instances-k{size:03d}.parquet")
-    return folder
+        _instances(plan, size, tokens, rng).write_parquet(folder / f"instances-k{size:03d}.parquet")
+    return seal_evaluation(folder, {**asked, "complete": True})
 
 
 def change(folder: Path, kind: str, edit) -> None:
     """Change the tables of one kind, `tokens` or `instances`, in all files."""
     for path in folder.glob(f"{kind}-*.parquet"):
         edit(pl.read_parquet(path)).write_parquet(path)
+    seal_evaluation(folder)
 
 
 def _tokens(plan: Graphs, size: int, first: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -65,7 +65,7 @@ def _tokens(plan: Graphs, size: int, first: int, rng: np.random.Generator) -> pl
     place = np.concatenate([np.arange(count + 1) for count in nodes])
     is_node = place < nodes[instance]
     probes = _probes(size, nodes[instance], place, rng)
-    depth = 2 + plan.size_effect * size + plan.bump * (size % 2) + plan.position_effect * place
+    depth = 12 + plan.size_effect * size + plan.bump * (size % 2) + plan.position_effect * place
     depth = depth + sum(effect * probes[name] for name, effect in plan.effects.items())
     depth = depth + rng.normal(scale=plan.instance_noise, size=plan.n)[instance]
     depth = depth + rng.normal(scale=plan.noise, size=len(place))
@@ -74,7 +74,7 @@ def _tokens(plan: Graphs, size: int, first: int, rng: np.random.Generator) -> pl
     position = START + place
     count = np.where(is_node, probes["in_degree"], 0).astype(int)
     before = [list(range(end - size, end)) for end, size in zip(position.tolist(), count.tolist(), strict=True)]
-    return pl.DataFrame(
+    answers = pl.DataFrame(
         {
             "instance_id": first + instance.astype(np.int64),
             "knob": np.full(len(place), size),
@@ -91,6 +91,16 @@ def _tokens(plan: Graphs, size: int, first: int, rng: np.random.Generator) -> pl
             },
         }
     )
+    return pl.concat([answers, _question(answers)], how="diagonal").sort("instance_id", "position")
+
+
+def _question(answers: pl.DataFrame) -> pl.DataFrame:
+    """Return the positions before <ans>, all of depth 1."""
+    positions = pl.DataFrame({"position": pl.Series(range(START), dtype=pl.Int32)})
+    flat = {"exit_depth": pl.lit(1, pl.Int16), "executed": pl.lit(1, pl.Int16), "expected_depth": pl.lit(1, pl.Float32)}
+    probs = pl.lit(pl.Series([[1.0] + [0.0] * (MAX_DEPTH - 1)], dtype=pl.List(pl.Float32))).first()
+    ids = answers.select("instance_id", "knob").unique(maintain_order=True)
+    return ids.join(positions, how="cross").with_columns(target_kind=pl.lit("prompt"), exit_probs=probs, **flat)
 
 
 def _probes(size, nodes, place, rng) -> dict[str, np.ndarray]:
@@ -112,13 +122,15 @@ def _probes(size, nodes, place, rng) -> dict[str, np.ndarray]:
     }
 
 
-def _instances(plan, size, first, rng) -> pl.DataFrame:
+def _instances(plan, size, tokens, rng) -> pl.DataFrame:
     correct = rng.random(plan.n) < plan.accuracy
     same = {"subtask": "", "split": "seen", "select": "mode", "decode": "parallel", "override": "", "task": plan.task}
-    counts = ("num_tokens", "iterations", "full_iterations", "decisions", "flops", "full_flops", "kv_slots")
+    counts = ("iterations", "decisions", "flops", "full_flops", "kv_slots")
+    lengths = tokens.group_by("instance_id", maintain_order=True).agg(num_tokens=pl.len().cast(pl.Int64))
     return pl.DataFrame(
         {
-            "instance_id": first + np.arange(plan.n),
+            **lengths.to_dict(),
+            "full_iterations": lengths["num_tokens"] * MAX_DEPTH,
             "answer": [f"n{value:02d}" for value in rng.integers(0, 50, size=plan.n)],
             "correct": correct,
             "lenient_correct": correct,

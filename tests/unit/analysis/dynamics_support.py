@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from tests.sealing_support import seal_run
 from tests.unit.analysis.records_support import Plan, write_evaluation, write_run
 
 STEPS = tuple(range(100, 1300, 100))
@@ -76,7 +77,7 @@ def write_training(folder: Path, training: Training) -> Path:
     config["config"]["gamma_warmup_steps"] = training.warm_up
     (folder / "config.json").write_text(json.dumps(config))
     write_metrics(folder, metric_lines(training))
-    return folder
+    return seal_run(folder)
 
 
 def write_metrics(folder: Path, lines: Sequence[dict]) -> None:

@@ -1,15 +1,17 @@
 """Synthetic records of strings that a model wrote, with effects planted in them."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from tests.sealing_support import seal_evaluation
 
 from anira.analysis.lano import PROXIES
 from anira.analysis.untrained import UNTRAINED
+
+MAX_DEPTH = 1000  # no planted depth is far from its half
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ def _string(plan: Strings, i: int, length: int, rng: np.random.Generator) -> pl.
     ahead = np.concatenate([proxy, [0, 0]])
     behind = np.concatenate([[0], proxy, [0]])
     depth = plan.effect * ahead + plan.reading_effect * behind + plan.token_effect * token
-    depth = depth + plan.position_effect * position + rng.normal(size=length + 2)
+    depth = MAX_DEPTH / 2 + depth + plan.position_effect * position + rng.normal(size=length + 2)
     probes = {f"probe_{name}": pl.Series([*proxy, None, None], dtype=pl.Float32) for name in PROXIES}
     return pl.DataFrame(
         {
@@ -88,7 +90,7 @@ def _string(plan: Strings, i: int, length: int, rng: np.random.Generator) -> pl.
 def _instances(plan: Strings, lengths: np.ndarray) -> pl.DataFrame:
     index = np.arange(plan.n)
     broken = index < plan.impossible
-    names = ("num_tokens", "iterations", "full_iterations", "decisions", "flops", "full_flops", "kv_slots")
+    names = ("iterations", "decisions", "flops", "full_flops", "kv_slots")
     words = {
         "run_id": f"lano/{plan.variant}-s{plan.seed}",
         "task": "lano",
@@ -108,6 +110,8 @@ def _instances(plan: Strings, lengths: np.ndarray) -> pl.DataFrame:
             "meta_tokens": lengths,
             "meta_possible_tokens": np.where(broken, lengths // 2, lengths),
             "meta_ended": np.ones(plan.n, dtype=np.int64),
+            "num_tokens": lengths + 2,
+            "full_iterations": (lengths + 2) * MAX_DEPTH,
             **{name: np.ones(plan.n, dtype=np.int64) for name in (*names, "full_kv_slots")},
         }
     ).with_columns(
@@ -120,7 +124,6 @@ def _instances(plan: Strings, lengths: np.ndarray) -> pl.DataFrame:
 def _write(folder: Path, plan: Strings, instances: pl.DataFrame, tokens: pl.DataFrame) -> Path:
     folder.mkdir(parents=True)
     asked = {"records_version": 2, "step": 100, "knobs": [4], "n": plan.n, "complete": True}
-    (folder / "evaluation.json").write_text(json.dumps(asked))
     instances.write_parquet(folder / "instances-k004.parquet")
     tokens.write_parquet(folder / "tokens-k004.parquet")
-    return folder
+    return seal_evaluation(folder, asked)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+from tests.sealing_support import seal_evaluation
 from tests.unit.analysis.records_support import Plan, write_run
 
 from anira.analysis import Summary, summarize
@@ -24,7 +25,7 @@ def write_pairable(folder: Path, plan: Plan, right: Mapping[int, float] | None =
         correct = pl.col("correct") if right is None else number < round(plan.n * right[knob])
         answer = (number % ANSWERS).cast(pl.String)
         pl.read_parquet(path).with_columns(answer=answer, correct=correct).write_parquet(path)
-    return records
+    return seal_evaluation(records)
 
 
 def pairable(folder: Path, right: Mapping[int, float] | None = None, **plan: object) -> Summary:

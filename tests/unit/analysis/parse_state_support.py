@@ -8,18 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from tests.sealing_support import seal_evaluation, seal_run
 from tests.unit.analysis.records_support import Plan, make_tables
 
 from anira.tasks.mano import Mano, ManoConfig
 
 LAW = {
-    ("operand", 1, "constant"): 4.0,
-    ("operand", 2, "constant"): 3.0,
-    ("operator", 0, "constant"): 2.0,
-    ("operator", 1, "constant"): 5.0,
+    ("operand", 1, "constant"): 14.0,
+    ("operand", 2, "constant"): 13.0,
+    ("operator", 0, "constant"): 12.0,
+    ("operator", 1, "constant"): 15.0,
     ("operator", 1, "s_t"): 0.6,
     ("operator", 1, "d_t"): 0.25,
-    ("operator", 2, "constant"): 2.5,
+    ("operator", 2, "constant"): 12.5,
     ("operator", 2, "d_t"): 0.35,
 }
 Level = Callable[[pl.DataFrame], np.ndarray]
@@ -61,7 +62,7 @@ def follow_law(tokens: pl.DataFrame) -> np.ndarray:
 
 def follow_position(tokens: pl.DataFrame) -> np.ndarray:
     """Return a depth that only counts positions."""
-    return 2 + 0.4 * tokens["position"].to_numpy()
+    return 12 + 0.4 * tokens["position"].to_numpy()
 
 
 def follow_nothing(tokens: pl.DataFrame) -> np.ndarray:
@@ -76,18 +77,25 @@ def write_questions(folder: Path, plan: Questions) -> Path:
     config = {"config": {"preset": "mano-test", "variant": plan.variant, "seed": plan.seed}}
     (folder / "config.json").write_text(json.dumps(config))
     asked = {"step": 4000, "knobs": list(plan.knobs), "n": plan.n, "records_version": 2, "complete": True}
-    (records / "evaluation.json").write_text(json.dumps(asked))
     rng = np.random.default_rng(plan.draw)
     for i, knob in enumerate(plan.knobs):
         instances, tokens = _tables(plan, knob, i * plan.n, rng)
         instances.write_parquet(records / f"instances-k{knob:03d}.parquet")
         tokens.write_parquet(records / f"tokens-k{knob:03d}.parquet")
+    seal_evaluation(records, asked)
+    seal_run(folder)
     return records
 
 
 def _tables(plan: Questions, knob: int, first: int, rng: np.random.Generator) -> tuple[pl.DataFrame, pl.DataFrame]:
     base = Plan(
-        n=plan.n, accuracy=plan.accuracy, variant=plan.variant, seed=plan.seed, override=plan.override, seen=plan.knobs
+        max_depth=200,  # no law reaches it
+        n=plan.n,
+        accuracy=plan.accuracy,
+        variant=plan.variant,
+        seed=plan.seed,
+        override=plan.override,
+        seen=plan.knobs,
     )
     instances, tokens = make_tables(base, knob, first, rng)
     tokens = tokens.drop("probe_stack_depth").with_columns(_probes(knob, plan.n))
@@ -97,9 +105,8 @@ def _tables(plan: Questions, knob: int, first: int, rng: np.random.Generator) ->
     level = (plan.level or follow_law)(tokens.filter(question))
     depth[question] = level + shared[question] + rng.normal(scale=plan.noise, size=question.sum())
     expected = pl.Series(depth if plan.expected else [None] * len(depth), dtype=pl.Float32)
-    return instances, tokens.with_columns(
-        expected_depth=expected, exit_depth=pl.Series(np.round(depth).astype(np.int16))
-    )
+    most = pl.Series(np.round(depth).astype(np.int16))
+    return instances, tokens.with_columns(expected_depth=expected, exit_depth=most, executed=most)
 
 
 @cache

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from tests.sealing_support import seal_evaluation, seal_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,20 +43,19 @@ def write_run(folder: Path, plan: Plan, name: str = "final", **asked) -> Path:
     config = {"preset": "mano-test", "variant": plan.variant, "seed": plan.seed, "model": {"max_depth": plan.max_depth}}
     (folder / "config.json").write_text(json.dumps({"config": config}))
     write_evaluation(folder / "records" / name, plan, **asked)
-    return folder
+    return seal_run(folder)
 
 
 def write_evaluation(folder: Path, plan: Plan, **asked) -> Path:
     """Write an evaluation folder; `asked` replaces what its evaluation.json says."""
     folder.mkdir(parents=True)
     facts = {"step": plan.step, "knobs": list(plan.knobs), "n": plan.n, "override": plan.override, "records_version": 1}
-    (folder / "evaluation.json").write_text(json.dumps({**facts, "complete": True, **asked}))
     rng = np.random.default_rng(plan.draw)
     for i, knob in enumerate(plan.knobs):
         instances, tokens = make_tables(plan, knob, i * plan.n, rng)
         instances.write_parquet(folder / f"instances-k{knob:03d}.parquet")
         tokens.write_parquet(folder / f"tokens-k{knob:03d}.parquet")
-    return folder
+    return seal_evaluation(folder, {**facts, "complete": True, **asked})
 
 
 def write_subtasks(folder: Path, plans: dict[str, Plan], **asked) -> Path:
@@ -64,7 +64,6 @@ def write_subtasks(folder: Path, plans: dict[str, Plan], **asked) -> Path:
     plan = next(iter(plans.values()))
     knobs = {name: list(plan.knobs) for name, plan in plans.items()}
     facts = {"step": plan.step, "knobs": knobs, "n": plan.n, "override": plan.override, "records_version": 2}
-    (folder / "evaluation.json").write_text(json.dumps({**facts, "complete": True, **asked}))
     first = 0
     for name, plan in plans.items():
         rng = np.random.default_rng(plan.draw)
@@ -74,7 +73,7 @@ def write_subtasks(folder: Path, plans: dict[str, Plan], **asked) -> Path:
             named.write_parquet(folder / f"instances-{name}-k{knob:03d}.parquet")
             tokens.write_parquet(folder / f"tokens-{name}-k{knob:03d}.parquet")
             first += plan.n
-    return folder
+    return seal_evaluation(folder, {**facts, "complete": True, **asked})
 
 
 def make_tables(plan: Plan, knob: int, first: int, rng: np.random.Generator) -> tuple[pl.DataFrame, pl.DataFrame]:

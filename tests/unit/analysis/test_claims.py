@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.sealing_support import seal_run
 from tests.unit.analysis.records_support import Plan, write_run
 
 from anira.analysis import Estimate, judge_claims, summarize
@@ -31,7 +32,7 @@ def test_three_seeds_of_one_experiment_support_a_claim(summary):
         ("mano anira-o, select median", "Spearman"): "supported",
     }
     assert claims[0].seeds == (0, 1, 2)
-    assert claims[0].runs == ("run-s0", "run-s1", "run-s2")
+    assert claims[0].runs == tuple(seeds[i].labels.run_id for i in (1, 2, 0))
     assert claims[0].estimates[2] == seeds[0].aligned().slope
 
 
@@ -51,6 +52,7 @@ def test_another_configuration_of_the_run_is_another_experiment(summary, tmp_pat
     config = json.loads((run / "config.json").read_text())
     config["config"]["learning_rate"] = 0.1
     (run / "config.json").write_text(json.dumps(config))
+    seal_run(run)
     after = summarize(run / "records" / "final", draws=50)
     assert [claim.seeds for claim in judge_claims([before, after])] == [(0,), (0,), (1,), (1,)]
 

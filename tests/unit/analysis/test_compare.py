@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.sealing_support import edit_table
 from tests.unit.analysis.pairs_support import pairable, with_seed
 
 from anira.analysis.compare import (
@@ -100,7 +101,7 @@ def test_records_are_paired_instance_by_instance(tmp_path):
 def test_evaluations_of_other_instances_share_none(tmp_path):
     early, online = pairable(tmp_path / "e", **EARLY), pairable(tmp_path / "o", **ONLINE)
     path = tmp_path / "o" / "records" / "final" / "instances-k002.parquet"
-    pl.read_parquet(path).with_columns(answer=pl.col("answer").reverse()).write_parquet(path)
+    edit_table(path, lambda table: table.with_columns(answer=pl.col("answer").reverse()))
     match = Match(early, online)
     found = compare(shared_instances(match))
     assert (found.instances, found.depth.value, found.accuracy.value) == (0, None, None)

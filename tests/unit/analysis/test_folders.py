@@ -1,17 +1,16 @@
-import json
-
 import pytest
+from tests.sealing_support import seal_evaluation
 from tests.unit.analysis.records_support import Plan, write_run
 
-from anira.analysis.folders import choose_evaluation, find_evaluations, run_config
+from anira.analysis.folders import choose_evaluation, find_evaluations
+from anira.analysis.stored import run_config
 from anira.config import UserError
 
 
 def add(run, name, *, step, complete=True, override=""):
     folder = run / "records" / name
     folder.mkdir(parents=True)
-    facts = {"step": step, "complete": complete, "override": override, "records_version": 1}
-    (folder / "evaluation.json").write_text(json.dumps(facts))
+    seal_evaluation(folder, {"step": step, "complete": complete, "override": override, "records_version": 1})
 
 
 @pytest.fixture

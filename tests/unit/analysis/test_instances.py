@@ -1,6 +1,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from tests.sealing_support import edit_table
 from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.instances import instance_means, instance_table, knob_index
@@ -36,7 +37,7 @@ def test_sums_are_those_of_the_tokens(folder, tokens):
 def test_the_order_of_rows_on_disk_does_not_matter(folder):
     before = instance_table(load_evaluation(folder))
     for path in folder.glob("*.parquet"):
-        pl.read_parquet(path).sample(fraction=1, shuffle=True, seed=1).write_parquet(path)
+        edit_table(path, lambda table: table.sample(fraction=1, shuffle=True, seed=1))
     assert instance_table(load_evaluation(folder)).equals(before)
 
 
@@ -56,21 +57,17 @@ def test_knobs_are_in_order(folder):
     assert index.tolist() == [0] * 15 + [1] * 15
 
 
-def rewrite(folder, name, change):
-    path = folder / name
-    change(pl.read_parquet(path)).write_parquet(path)
-
-
 @pytest.mark.parametrize(
     ("name", "change", "complaint"),
     [
-        ("tokens-k005.parquet", lambda t: t.filter(pl.col("instance_id") != 20), "without token rows"),
+        ("tokens-k005.parquet", lambda t: t.filter(pl.col("instance_id") != 20), "for each of its positions"),
         ("instances-k005.parquet", lambda t: t.with_columns(instance_id=pl.lit(20, pl.Int64)), "same instance_id"),
-        ("instances-k005.parquet", lambda t: t.with_columns(variant=pl.lit("fixed")), "different variant"),
-        ("instances-k005.parquet", lambda t: t.with_columns(step=pl.lit(1, pl.Int64)), "different step"),
+        ("instances-k005.parquet", lambda t: t.with_columns(task=pl.lit("brevo")), "different task"),
+        ("instances-k005.parquet", lambda t: t.with_columns(variant=pl.lit("fixed")), "variant is not 'anira-o'"),
+        ("instances-k005.parquet", lambda t: t.with_columns(step=pl.lit(1, pl.Int64)), "step is not 4000"),
     ],
 )
 def test_records_that_do_not_fit_together_are_refused(folder, name, change, complaint):
-    rewrite(folder, name, change)
+    edit_table(folder / name, change)
     with pytest.raises(UserError, match=complaint):
         instance_table(load_evaluation(folder))

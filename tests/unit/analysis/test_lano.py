@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from tests.sealing_support import edit_table
 from tests.unit.analysis.lano_support import Strings, write_strings, write_untrained
 
 from anira.analysis.lano import ALIGNMENTS, PROXIES, TOKEN_SETS, lano_figures
@@ -145,8 +146,8 @@ def test_intervals_cluster_by_string(tmp_path):
     path = folder / "tokens-k004.parquet"
     tokens = pl.read_parquet(path)
     sign = pl.Series(rng.choice([-1.0, 1.0], size=40)).gather(tokens["instance_id"])
-    depth = (sign * tokens["probe_ops_mul"].fill_null(0)).cast(pl.Float32)
-    tokens.with_columns(expected_depth=depth).write_parquet(path)
+    depth = (500 + sign * tokens["probe_ops_mul"].fill_null(0)).cast(pl.Float32)
+    edit_table(path, lambda table: table.with_columns(expected_depth=depth))
     row = lano_figures(folder, folder, draws=DRAWS).row("grammatical", "predicts", "ops_mul")
     naive = 1.96 / np.sqrt(row.tokens)
     assert (row.pooled.high - row.pooled.low) / 2 > 2 * naive
@@ -172,8 +173,7 @@ def test_no_sentence_leaves_a_reason(tmp_path):
 
 def test_older_records_have_no_cross_entropy(tmp_path):
     folder = write_strings(tmp_path / "s", Strings(n=12))
-    path = folder / "tokens-k004.parquet"
-    pl.read_parquet(path).drop("ce").write_parquet(path)
+    edit_table(folder / "tokens-k004.parquet", lambda table: table.drop("ce"))
     found = lano_figures(folder, folder, draws=DRAWS)
     assert found.cross_entropy.value is None
     assert "evaluate again" in found.cross_entropy.reason
@@ -197,7 +197,6 @@ BROKEN = {
 @pytest.mark.parametrize(("kind", "change", "complaint"), BROKEN.values(), ids=BROKEN.keys())
 def test_other_records_are_refused(tmp_path, kind, change, complaint):
     folder = write_strings(tmp_path / "s", Strings(n=12))
-    path = folder / f"{kind}-k004.parquet"
-    change(pl.read_parquet(path)).write_parquet(path)
+    edit_table(folder / f"{kind}-k004.parquet", change)
     with pytest.raises(UserError, match=complaint):
         lano_figures(folder, folder, draws=DRAWS)

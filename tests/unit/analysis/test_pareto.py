@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.sealing_support import plain, seal_evaluation
 from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.intervals import proportion
@@ -31,7 +32,7 @@ def write(folder, plan=PLAN, *, more=0, right=None, select="quantile", threshold
                     correct=pl.col("correct") if right is None else pl.Series(right)[: len(table)],
                 )
             table.write_parquet(path)
-    return folder
+    return seal_evaluation(folder, {**plain(folder / "evaluation.json"), "select": select, "threshold": threshold})
 
 
 def test_names():

@@ -2,6 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from tests.sealing_support import edit_table
 from tests.unit.analysis.records_support import Plan, write_evaluation
 
 from anira.analysis.instances import instance_table
@@ -48,12 +49,10 @@ def test_a_planted_effect_is_found_and_its_absence_is_not(tmp_path):
 
 def test_differences_between_instances_show_in_the_pooled_null_only(tmp_path):
     """Probe and depth both rise with the knob, and have nothing to do with each other within an instance."""
-    folder = write_evaluation(tmp_path / "e", Plan(max_depth=12))
+    folder = write_evaluation(tmp_path / "e", Plan(max_depth=16))
     for knob in (1, 2, 3, 4):
-        path = folder / f"tokens-k{knob:03d}.parquet"
-        pl.read_parquet(path).with_columns(
-            pl.col("exit_depth") + knob, pl.col("executed") + knob, pl.col("probe_stack_depth") + knob
-        ).write_parquet(path)
+        more = [pl.col(name) + knob for name in ("exit_depth", "executed", "probe_stack_depth")]
+        edit_table(folder / f"tokens-k{knob:03d}.parquet", lambda table, more=more: table.with_columns(more))
     row = correlations(folder)["stack_depth", "exit_depth"]
     assert row.pooled.direction == 1
     assert row.within.direction == 0
@@ -64,11 +63,9 @@ def test_differences_between_instances_show_in_the_pooled_null_only(tmp_path):
 
 def test_probes_defined_at_different_tokens_keep_their_own(tmp_path):
     folder = write_evaluation(tmp_path / "e", Plan(probe_effect=0.5))
+    own = pl.when(pl.col("target_kind") == "answer").then("exit_depth").otherwise(None).cast(pl.Float32)
     for path in folder.glob("tokens-*"):
-        is_answer = pl.col("target_kind") == "answer"
-        pl.read_parquet(path).with_columns(
-            pl.when(is_answer).then("exit_depth").otherwise(None).cast(pl.Float32).alias("probe_own_depth")
-        ).write_parquet(path)
+        edit_table(path, lambda table: table.with_columns(probe_own_depth=own))
     rows = correlations(folder)
     own = rows["own_depth", "exit_depth"]
     assert own.tokens == 400
@@ -90,7 +87,7 @@ def test_constant_depth_is_undefined(tmp_path):
 def test_without_probes_there_are_no_rows(tmp_path):
     folder = write_evaluation(tmp_path / "e", Plan(n=10))
     for path in folder.glob("tokens-*"):
-        pl.read_parquet(path).drop("probe_stack_depth").write_parquet(path)
+        edit_table(path, lambda table: table.drop("probe_stack_depth"))
     assert correlations(folder) == {}
 
 

@@ -1,6 +1,7 @@
 """Subtasks are read one at a time, and nothing is pooled over them."""
 
 import pytest
+from tests.sealing_support import unlist
 from tests.unit.analysis.records_support import Plan, write_evaluation, write_subtasks
 
 from anira.analysis import find_subtasks, load_evaluation, overview, overview_tables, summarize
@@ -70,11 +71,9 @@ def test_accuracy_by_split(folder):
 
 
 def test_what_is_missing_is_said_of_its_subtask(folder):
-    for table in ("instances", "tokens"):
-        (folder / f"{table}-sort-k002.parquet").unlink()
+    unlist(folder, "instances-sort-k002.parquet", "tokens-sort-k002.parquet")
     assert overview(folder, draws=10).warnings == ("sort: no records of knob 2: the evaluation was interrupted",)
-    for path in folder.glob("*-dag-bfs-*"):
-        path.unlink()
+    unlist(folder, *(path.name for path in folder.glob("*-dag-bfs-*")))
     with pytest.raises(UserError, match="holds no finished knob of dag-bfs: evaluate again"):
         overview(folder)
 

@@ -20,6 +20,17 @@ def test_a_golden_table():
     ]
 
 
+def test_answers_that_are_no_tokens_of_the_row_stand_where_they_are_due():
+    task = make_task("words", {"min_letters": 3, "max_letters": 3})
+    rows = task.rows(seed=0, stream="train", start=0, count=1)
+    assert draw_probes(task, rows, 0, width=100).splitlines()[:4] == [
+        "position           0  1  2  3      4",
+        "token          <bos>  4  1  1  <eos>",
+        "predicts              4  2  4",
+        "t                  .  1  2  3      .",
+    ]
+
+
 def test_an_instance_shows_picture_question_answer_and_meta():
     text = draw_instance(MANO, QUESTION, 0)
     assert "(5 + 3) + (12 - 17) = 3 (mod 23)" in text
@@ -63,7 +74,9 @@ def test_tables_keep_to_the_width_and_show_every_token_once(name, width):
         assert max(map(len, lines)) <= width
         shown = " ".join(line.removeprefix("token").strip() for line in lines if line.startswith("token"))
         assert shown.split() == " ".join(visible(task.vocab.tokens[token]) for token in rows.ids(i)).split()
-        assert sum(line.count("*") for line in lines if line.startswith("supervised")) == len(rows.answer(i))
+        stars = sum(line.count("*") for line in lines if line.startswith("supervised"))
+        due = [word for line in lines if line.startswith("predicts") for word in line.split()[1:]]
+        assert due == task.vocab.decode(rows.answer(i)).split() if rows.is_dense(i) else stars == len(rows.answer(i))
 
 
 def test_vector_probes_are_joined_by_commas():

@@ -1,11 +1,13 @@
 import json
+import time
 
 import polars as pl
 import pytest
 
 from anira.cli.export import export
+from anira.cli.parquet import write_parquet
 from anira.cli.rows import CHUNK, Address
-from anira.config import UserError
+from anira.config import UserError, replacing
 from anira.tasks import make_task, task_names
 
 
@@ -107,3 +109,38 @@ def test_an_export_that_fails_midway_leaves_the_old_file_and_nothing_else(tmp_pa
     assert len(done) == 2
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("bytes_per_file", [0, 20_000])
+def test_an_export_onto_a_full_disk_leaves_nothing(anira, tmp_path, file_limit, suffix, bytes_per_file):
+    path = tmp_path / f"rows{suffix}"
+    with file_limit(bytes_per_file):
+        result = anira("export", "mano", "--split", "eval", "-n", 3000, "--out", path)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(f"anira: cannot write {path}: ")
+    assert "File too large" in result.err
+    assert result.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_whose_rows_cannot_be_made_leaves_nothing_even_later(tmp_path):
+    """polars writes in threads of its own, which may be late."""
+
+    def rows():
+        raise UserError("no such row")
+        yield
+
+    for _ in range(60):
+        with pytest.raises(UserError, match="no such row"), replacing(tmp_path / "rows.parquet") as part:
+            write_parquet(rows(), part, pl.Schema({"index": pl.Int64()}), {})
+        time.sleep(0.005)
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+def test_a_file_that_no_disk_holds_is_refused(anira, tmp_path, name):
+    result = anira("export", "mano", "--split", "train", "-n", 10**12, "--out", tmp_path / name)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("anira: a file of 1000000000000 rows takes about ")
+    assert list(tmp_path.iterdir()) == []

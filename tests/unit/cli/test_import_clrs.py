@@ -233,7 +233,7 @@ def test_of_many_bad_rows_the_first_are_listed(anira, tmp_path):
     result = anira("import", "clrs", path, "--out", tmp_path / "rows.parquet", "--skip-bad")
     assert "left out 60 rows that cannot be read:" in result.err
     assert result.err.count("the row has neither") == 50
-    assert "and 10 more (--json lists them all)" in result.err
+    assert "and 10 more (--json lists up to 10,000)" in result.err
 
 
 def write_bytes(path, content):
@@ -249,12 +249,12 @@ def write_bytes(path, content):
         (lambda folder: write_bytes(folder / "rows", b"a"), "rows: cannot read a file without a suffix"),
         (lambda folder: write_bytes(folder / "rows.parquet", b"text"), "rows.parquet: cannot be read as Parquet"),
         (lambda folder: write_bytes(folder / "rows.arrow", b"text"), "rows.arrow: cannot be read as Arrow"),
-        (lambda folder: write_bytes(folder / "rows.jsonl", b"\xff\xfe"), "rows.jsonl: cannot be read as text"),
+        (lambda folder: write_bytes(folder / "rows.jsonl", b"\xff\xfe"), "rows.jsonl, row 1: cannot be read as text"),
         (lambda folder: write_bytes(folder / "rows.json", b"3"), "rows.json: neither a list of rows"),
         (lambda folder: write_bytes(folder / "rows.jsonl", b"\n"), "no row is left to write; nothing was written"),
         (lambda folder: folder, "holds nothing to read; known are"),
         (lambda folder: write_bytes(folder / "state.json", b"{}").parent, "this is not what save_to_disk writes"),
-        (lambda folder: write_bytes(folder / "state.json", b"{").parent, "state.json: not JSON"),
+        (lambda folder: write_bytes(folder / "state.json", b"{").parent, "state.json: Expecting"),
         (lambda folder: write_dataset(folder / "d", BFS, indices=["i.arrow"]), "save it after flatten_indices"),
     ],
 )
@@ -268,7 +268,7 @@ def test_files_that_cannot_be_read_are_named(anira, tmp_path, make, complaint):
 
 
 def test_long_parquet_files_are_read_in_parts(anira, tmp_path, monkeypatch):
-    monkeypatch.setattr("anira.cli.clrs_files._CHUNK", 7)
+    monkeypatch.setattr("anira.cli.tables._CHUNK", 7)
     out = tmp_path / "out.parquet"
     assert anira("import", "clrs", parquet(tmp_path), "--out", out).status == 0
     assert pl.read_parquet(out)["row"].to_list() == list(range(1, 61))

@@ -1,3 +1,4 @@
+import signal
 import subprocess
 import sys
 
@@ -5,6 +6,7 @@ import pytest
 
 from anira import __version__
 from anira.cli import COMMANDS, _take_plugins
+from anira.config import Interrupted
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
@@ -47,6 +49,7 @@ def test_a_plugin_is_imported_from_the_current_folder_before_the_command(anira, 
         ("is_absent", None, "No module named 'is_absent'"),
         ("has_no_syntax", "def", "SyntaxError"),
         ("raises", "1 / 0", "ZeroDivisionError"),
+        ("exits", "import sys\nsys.exit(0)", "SystemExit"),
         (
             "takes_a_name",
             "import anira\nclass T(anira.tasks.BlockTask):\n    name = 'mano'\nanira.register_task(T)",
@@ -58,7 +61,7 @@ def test_a_plugin_that_cannot_be_imported_is_one_line(anira, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     if source:
-        (tmp_path / f"{name}.py").write_text(source)
+        (tmp_path / f"{name}.py").write_text(source, errors="surrogateescape")
     result = anira("tasks", "--plugin", name)
     assert (result.status, result.out) == (2, "")
     assert complaint in result.err
@@ -79,6 +82,28 @@ def test_an_interrupt_is_one_line_and_status_130(anira, monkeypatch):
     assert anira("tasks") == (130, "", "anira: interrupted\n")
 
 
+def test_sigterm_ends_every_command_and_what_goes_on_is_said(anira, monkeypatch):
+    def terminated(argv):
+        for _ in range(2):
+            signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("anira.cli.tasks.run", terminated)
+    assert anira("tasks") == (143, "", "anira: terminated\n")
+    monkeypatch.setattr("anira.cli.demo.run", terminated)
+    assert anira("demo", "--out", "a  b") == (143, "", "anira: terminated; go on with: anira demo --out 'a  b'\n")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_goes_on_needs_the_same_plugins(anira, monkeypatch):
+    def stopped(argv):
+        raise Interrupted(signal.SIGTERM, ["train", "--resume", "a run"])
+
+    monkeypatch.setattr("anira.cli.train.run", stopped)
+    again = "anira train --resume 'a run' --plugin json"
+    assert anira("train", "--plugin", "json", "x").err == f"anira: terminated; go on with: {again}\n"
+
+
 def test_a_lost_file_is_one_line_that_names_it(anira, monkeypatch):
     def lost(argv):
         open("no/such/file")  # noqa: PTH123, SIM115
@@ -94,3 +119,30 @@ def test_a_closed_pipe_is_silent():
         child.stdout.close()
         assert child.stderr.read() == b""
     assert child.returncode == 141
+
+
+def test_an_error_shows_what_a_terminal_would_obey(anira, tmp_path):
+    result = anira("analyze", tmp_path / "run\x1b[31m\u202e\r")
+    assert result.status == 2
+    assert "run\\x1b[31m\\u202e\\r is no folder" in result.err
+    assert result.err.strip().isprintable()
+
+
+@pytest.mark.parametrize("word", ["a\udcff", "a\0b"])
+def test_a_word_that_is_not_text_is_refused(anira, word):
+    assert anira("analyze", word) == (
+        2,
+        "",
+        f"anira: {word!r} is not text in UTF-8: rename the file, or retype the word\n",
+    )
+
+
+def test_an_error_stays_a_line_whatever_it_is_about(anira):
+    result = anira("analyze", "x" * 100_000)
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert len(result.err) < 3000
+
+
+def test_spaces_in_a_message_stay(anira, tmp_path):
+    (tmp_path / "a  b").mkdir()
+    assert f"run anira evaluate '{tmp_path}/a  b' first" in anira("analyze", tmp_path / "a  b").err

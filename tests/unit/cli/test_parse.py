@@ -9,6 +9,14 @@ from anira.tasks.mano import Mano
 
 
 @dataclass(frozen=True, kw_only=True)
+class Inner:
+    """Options with a name of their own."""
+
+    most_of_it: float = 1.0
+    """A number."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """Options of a command."""
 
@@ -18,6 +26,9 @@ class Options:
     """Several numbers."""
     rate: float = 1.0
     """A number."""
+    pair: tuple[float, float] = (1.0, 2.0)
+    """Two numbers."""
+    inner: Inner = Inner()
     json: bool = False
     """For scripts."""
 
@@ -47,6 +58,11 @@ MISTAKES = [
     ("--knob x", "--knob must be INT, not 'x'"),
     ("--sizes 3 x", "--sizes must be INT INT ..., not '3', 'x'"),
     ("--rate x", "--rate must be FLOAT, not 'x'"),
+    ("--rate nan", "--rate must be a finite number, not nan"),
+    ("--rate=-inf", "--rate must be a finite number, not -inf"),
+    ("--rate 1e999", "--rate must be a finite number, not inf"),
+    ("--pair 1 infinity", "--pair[1] must be a finite number, not inf"),
+    ("--inner.most-of-it nan", "--inner.most-of-it must be a finite number, not nan"),
     ("--knob", "--knob needs a value"),
 ]
 

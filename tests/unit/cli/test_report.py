@@ -21,6 +21,16 @@ def test_a_report_is_written_and_its_path_printed(anira, folder, tmp_path):
     assert depths["knob"].to_list() == [1, 2, 3, 4]
 
 
+def test_folders_may_have_any_name(anira, tmp_path):
+    odd = write_run(tmp_path / "my runs [1] * {a} ~ $x 'q' \x1b", FakeRun(count=20))
+    out = tmp_path / "page [2]*.html"
+    assert anira("report", odd, "--out", out, "--csv", tmp_path / "tables ?").status == 0
+    assert out.read_text().startswith("<!doctype html>")
+    result = anira("analyze", odd)
+    assert result.status == 0
+    assert "\x1b" not in result.out + result.err
+
+
 def test_a_page_is_replaced(anira, folder, tmp_path):
     out = tmp_path / "page.html"
     out.write_text("old")
@@ -50,12 +60,20 @@ def test_mistakes_are_one_line_before_any_work(anira, folder, tmp_path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
-def test_a_page_that_cannot_be_written_leaves_nothing_behind(anira, folder, tmp_path, monkeypatch):
-    def full(self, text, encoding):
-        raise OSError(28, "No space left on device", str(self))
-
-    monkeypatch.setattr("pathlib.Path.write_text", full)
-    result = anira("report", folder, "--out", tmp_path / "page.html")
-    assert result.status == 2
-    assert "No space left on device" in result.err
+@pytest.mark.parametrize("bytes_per_file", [0, 500, 50_000])
+def test_what_cannot_be_written_whole_leaves_nothing_behind(anira, folder, tmp_path, file_limit, bytes_per_file):
+    with file_limit(bytes_per_file):
+        result = anira("report", folder, "--out", tmp_path / "page.html", "--csv", tmp_path / "new" / "tables")
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("anira: cannot write ")
+    assert result.err.endswith(": File too large\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_written_whole_leaves_the_old(anira, folder, tmp_path, file_limit):
+    out, tables = tmp_path / "page.html", tmp_path / "tables"
+    assert anira("report", folder, "--out", out, "--csv", tables).status == 0
+    before = {path: path.read_bytes() for path in (out, *tables.iterdir())}
+    with file_limit(50_000):
+        assert anira("report", folder, "--out", out, "--csv", tables, "--instances", 2).status == 2
+    assert {path: path.read_bytes() for path in (out, *tables.iterdir())} == before

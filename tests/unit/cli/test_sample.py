@@ -70,3 +70,9 @@ def test_many_instances_come_in_order_and_the_legend_once(anira):
         f"mano  train row {i}, seed 0" for i in range(3)
     ]
     assert out.count("anchor input:") == 1
+
+
+def test_more_than_anybody_reads_is_refused(anira):
+    result = anira("sample", "mano", "-n", 10**12)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == "anira: sample prints at most 1,000,000 instances: anira export mano writes more, to a file\n"

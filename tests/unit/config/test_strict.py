@@ -1,6 +1,7 @@
 """Configurations come back from disk exactly as they were, or not at all."""
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import dataclass, fields, replace
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anira.config import UserError, config_hash, from_dict, load, nearest, save, to_dict
+from anira.config import UserError, config_hash, from_dict, json_text, load, nearest, save, to_dict
 from anira.tasks.depo import DepoConfig
 from anira.tasks.mano import ManoConfig
 
@@ -55,7 +56,9 @@ class Positive:
 
 
 words = st.text(max_size=5)
-numbers = st.floats(allow_nan=False).map(lambda number: number + 0.0)  # -0.0 is equal to 0.0 but not written so
+numbers = st.floats(allow_nan=False, allow_infinity=False).map(
+    lambda number: number + 0.0
+)  # -0.0 is equal to 0.0 but not written so
 inners = st.builds(Inner, rate=numbers, names=st.lists(words).map(tuple))
 outers = st.builds(
     Outer,
@@ -119,6 +122,11 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("inner", 3, "Outer.inner must be a table of keys and values, not 3"),
         ("inner.rate", True, "Outer.inner.rate must be float, not True"),
         ("inner.rate", "fast", "Outer.inner.rate must be float, not 'fast'"),
+        ("inner.rate", math.nan, "Outer.inner.rate must be a finite number, not nan"),
+        ("inner.rate", math.inf, "Outer.inner.rate must be a finite number, not inf"),
+        ("inner.rate", -(10**400), "Outer.inner.rate must be a finite number, not inf"),
+        ("pair", [1, -math.inf], r"Outer.pair\[1\] must be a finite number, not -inf"),
+        ("extra", {"a": [{"b": math.nan}]}, r"Outer.extra.a\[0\].b must be a finite number, not nan"),
         ("inner.names", "abc", "Outer.inner.names must be a list, not 'abc'"),
         ("inner.names", ["a", 1], r"Outer.inner.names\[1\] must be str, not 1"),
         ("inner.namez", ["a"], "unknown key 'namez' in Outer.inner: did you mean 'names'"),
@@ -207,6 +215,13 @@ def test_hash_is_the_same_in_another_process() -> None:
     program = "from anira.config import *; from anira.tasks.mano import *; print(config_hash(ManoConfig()))"
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
     assert output.strip() == config_hash(ManoConfig())
+
+
+def test_what_is_written_is_json() -> None:
+    assert json.loads(json_text({"a": [0.1, None, "x"]})) == {"a": [0.1, None, "x"]}
+    assert json_text({"b": 1, "a": 2}, sort_keys=True) == '{"a": 2, "b": 1}'
+    with pytest.raises(UserError, match=r"figures\[1\] must be a finite number, not nan"):
+        json_text({"figures": [0.5, math.nan]})
 
 
 def test_nearest_lists_what_is_known_if_nothing_is_near() -> None:

@@ -2,11 +2,15 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
+from tests.sealing_support import edit_json, edit_table
+from tests.unit.analysis.records_support import Plan, make_tables
 from tests.unit.evaluation.evaluation_support import SUBJECT, TASKS, evaluated, model_for
 
 from anira.config import UserError
+from anira.config.sealed import write_sealed
 from anira.evaluation import EvaluationConfig, RecordFolder, evaluate
 
 TEXT, LONG, INT, FLOAT, TRUTH = pl.String, pl.Int64, pl.Int32, pl.Float32, pl.Boolean
@@ -79,30 +83,43 @@ def folder(tmp_path, asked=None):
     return records
 
 
-TABLE = pl.DataFrame({"a": [1]})
+TABLES = {knob: make_tables(Plan(n=2), knob, 2 * knob, np.random.default_rng(knob)) for knob in (3, 4)}
 
 
-def test_a_knob_counts_once_both_of_its_files_are_there(tmp_path):
+def test_a_knob_counts_once_it_is_listed(tmp_path):
     records = folder(tmp_path)
     assert records.missing([3, 4]) == [3, 4]
-    records.write(3, TABLE, TABLE)
+    records.write(3, *TABLES[3])
     assert records.missing([3, 4]) == [4]
-    (tmp_path / "e" / "tokens-k004.parquet").write_bytes(b"")  # the tokens come first: nothing is done yet
-    assert records.missing([3, 4]) == [4]
+    for name in ("tokens-k004.parquet", "instances-k004.parquet"):  # an interrupt came before they were listed
+        (tmp_path / "e" / name).write_bytes((tmp_path / "e" / name.replace("4", "3")).read_bytes())
+    assert folder(tmp_path).missing([3, 4]) == [4]
+
+
+def test_nothing_is_written_before_the_first_knob(tmp_path):
+    folder(tmp_path)
+    assert not (tmp_path / "e").exists()
 
 
 def test_it_is_complete_only_when_closed(tmp_path):
     records = folder(tmp_path)
-    state = tmp_path / "e" / "evaluation.json"
-    assert json.loads(state.read_text())["complete"] is False
+    records.write(3, *TABLES[3])
+    assert not folder(tmp_path).is_complete()
     records.close()
-    assert json.loads(state.read_text())["complete"] is True
-    folder(tmp_path)
-    assert json.loads(state.read_text())["complete"] is False
+    assert folder(tmp_path).is_complete()
+
+
+def test_a_second_call_changes_nothing(tmp_path):
+    records = folder(tmp_path)
+    records.write(3, *TABLES[3])
+    records.close()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "e").iterdir()}
+    folder(tmp_path).close()
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "e").iterdir()} == before
 
 
 def test_another_evaluation_in_the_same_folder_is_refused(tmp_path):
-    folder(tmp_path)
+    folder(tmp_path).close()
     before = (tmp_path / "e" / "evaluation.json").read_bytes()
     with pytest.raises(UserError, match="holds another evaluation") as caught:
         folder(tmp_path, {"knobs": [3, 5]})
@@ -113,33 +130,89 @@ def test_another_evaluation_in_the_same_folder_is_refused(tmp_path):
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_complete_evaluation_of_an_older_version_stands(tmp_path, complete):
     state = tmp_path / "e" / "evaluation.json"
-    folder(tmp_path)
-    state.write_text(json.dumps({"records_version": 1, "knobs": [3, 4], "complete": complete}))
+    folder(tmp_path).close()
+    edit_json(state, records_version=1, complete=complete)
     if complete:
+        before = state.read_bytes()
         folder(tmp_path).close()
-        assert json.loads(state.read_text()) == {"records_version": 1, "knobs": [3, 4], "complete": True}
+        assert state.read_bytes() == before
     else:  # going on would mix two versions
         with pytest.raises(UserError, match="was begun with records of version 1"):
             folder(tmp_path)
 
 
-def test_a_full_disk_leaves_whole_files_and_a_reason(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_whole_knobs_and_a_reason(tmp_path, monkeypatch):
     records = folder(tmp_path)
-    records.write(3, TABLE, TABLE)
+    records.write(3, *TABLES[3])
 
-    def full(source, target):
+    def full(self, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("anira.evaluation.records.os.replace", full)
-    with pytest.raises(UserError, match=r"cannot write .*tokens-k004.parquet: No space left on device"):
-        records.write(4, TABLE, TABLE)
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(UserError, match=r"cannot write .*instances-k004.parquet: No space left on device"):
+        records.write(4, *TABLES[4])
     assert {path.suffix for path in (tmp_path / "e").iterdir()} == {".json", ".parquet"}
-    assert records.missing([3, 4]) == [4]
+    assert folder(tmp_path).missing([3, 4]) == [4]
+
+
+def damaged(data):
+    return bytes([*data[:20], data[20] ^ 4, *data[21:]])
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", damaged])
+def test_a_damaged_table_is_refused_with_what_to_do(tmp_path, damage):
+    folder(tmp_path).write(3, *TABLES[3])
+    path = tmp_path / "e" / "tokens-k003.parquet"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UserError, match=r"of tokens-k003\.parquet has changed; remove .*/e to have it evaluated"):
+        folder(tmp_path).read(3)
+
+
+def test_a_damaged_or_foreign_list_is_refused(tmp_path):
+    folder(tmp_path).write(3, *TABLES[3])
+    state = tmp_path / "e" / "evaluation.json"
+    whole = state.read_text()
+    for text, complaint in (
+        (whole.replace("3,", "7,"), "has changed since"),
+        ("{", "cannot read"),
+        ("{}", "has no check-sum"),
+        ("[" * 9999, "nested"),
+    ):
+        state.write_text(text)
+        with pytest.raises(UserError, match=complaint):
+            folder(tmp_path)
+    write_sealed(state, {"records_version": 2})
+    with pytest.raises(UserError, match="does not list the records' files"):
+        folder(tmp_path)
+
+
+def test_a_folder_that_is_a_link_is_not_written_in(tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "e").symlink_to(tmp_path / "outside")
+    with pytest.raises(UserError, match="is a symbolic link"):
+        folder(tmp_path)
+
+
+@pytest.mark.parametrize("column", ["exit_depth", "expected_depth", "position"])
+def test_what_analysis_would_refuse_is_not_written(tmp_path, column):
+    instances, tokens = TABLES[3]
+    wrong = {"exit_depth": pl.lit(99, pl.Int16), "expected_depth": pl.lit(float("nan"), pl.Float32)}
+    tokens = tokens.with_columns(wrong.get(column, pl.lit(0, pl.Int32)).alias(column))
+    with pytest.raises(UserError, match=f"model gives records that cannot be, knob 3: .*{column}"):
+        folder(tmp_path).write(3, instances, tokens)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_that_no_evaluation_writes_is_refused_when_read(tmp_path):
+    folder(tmp_path).write(3, *TABLES[3])
+    edit_table(tmp_path / "e" / "tokens-k003.parquet", lambda table: pl.concat([table, table[:1]]))
+    with pytest.raises(UserError, match="has records that cannot be, knob 3: two tokens have the same"):
+        RecordFolder(tmp_path / "e").read(3)
 
 
 def test_subtasks_have_files_of_their_own(tmp_path):
     records = folder(tmp_path, {"knobs": {"sort": [3], "bfs": [3]}})
-    records.write(3, TABLE, TABLE, "sort")
+    records.write(3, *TABLES[3], "sort")
     assert (records.missing([3], "sort"), records.missing([3], "bfs"), records.missing([3])) == ([], [3], [3])
     assert (tmp_path / "e" / "tokens-sort-k003.parquet").exists()
-    assert all(table.equals(TABLE) for table in records.read(3, "sort"))
+    assert all(table.equals(own) for table, own in zip(records.read(3, "sort"), TABLES[3], strict=True))

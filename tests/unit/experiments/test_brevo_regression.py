@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 import pytest
+from tests.sealing_support import seal_run
 from tests.training_support import train_tiny
 from tests.unit.analysis.brevo_support import Graphs, write_graphs
 
@@ -32,6 +33,7 @@ def plant(run, effects, draw):
     folder = run.folder / "records" / "final"
     asked = json.loads((folder / "evaluation.json").read_text())
     write_graphs(folder, Graphs(variant=asked["variant"], step=asked["step"], effects=effects, draw=draw))
+    seal_run(run.folder)
 
 
 def test_runs_that_learned_nothing_say_so_and_planted_ones_are_found(tmp_path):

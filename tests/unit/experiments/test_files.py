@@ -2,14 +2,17 @@
 
 import shutil
 
+import polars as pl
 import pytest
 from tests.training_support import train_tiny
 
 from anira.analysis import load_evaluation, summarize
+from anira.config import UserError
 from anira.evaluation import EvaluationConfig
-from anira.experiments.files import evaluated
+from anira.experiments.files import evaluated, make_files, write_table
 from anira.experiments.runs import runs_of
 from anira.experiments.setting import Setting
+from anira.report.experiments.sheet import Sheet
 
 PRESET = "mano-anira-o-smoke"
 
@@ -21,6 +24,23 @@ def trained(tmp_path_factory):
 
 def setting(root, *published):
     return Setting(scale="smoke", out=root, runs=root / "runs", published=published, train=lambda *_: pytest.fail())
+
+
+def test_a_full_disk_leaves_no_part_of_an_experiment(tmp_path, file_limit):
+    sheet = Sheet(name="index", title="x", runs=[], sections=[])
+    tables = {"index": pl.DataFrame({"knob": [1]})}
+    for limit in (0, 20, 1000):
+        with file_limit(limit), pytest.raises(UserError, match="cannot write"):
+            make_files(setting(tmp_path / "new"), sheet, runs=[], figures=[], tables=tables)
+        assert not list(tmp_path.iterdir())
+    made = make_files(setting(tmp_path / "new"), sheet, runs=[], figures=[], tables=tables)
+    assert {path.name for path in made.files} == {path.name for path in (tmp_path / "new").iterdir()}
+
+
+def test_a_table_that_cannot_be_written_is_not_there(tmp_path, file_limit):
+    with file_limit(20), pytest.raises(UserError, match="cannot write"):
+        write_table(tmp_path / "a.parquet", pl.DataFrame({"knob": [1]}))
+    assert not list(tmp_path.iterdir())
 
 
 def files(folder):

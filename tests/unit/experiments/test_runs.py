@@ -5,9 +5,11 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from tests.sealing_support import edit_json, plain, seal_run
 from tests.training_support import begin, tiny_config, train_tiny
 
 from anira.config import UserError
+from anira.config.sealed import write_sealed
 from anira.experiments import EXPERIMENTS, load_experiment
 from anira.experiments.runs import is_finished, runs_of
 from anira.experiments.setting import Setting
@@ -86,6 +88,7 @@ def test_a_decisive_setting_makes_another_experiment(root):
     stored["config"].update(warm)
     shutil.copytree(the_run(root), root / "runs" / PRESET / "warm-s0")
     (root / "runs" / PRESET / "warm-s0" / "config.json").write_text(json.dumps(stored))
+    seal_run(root / "runs" / PRESET / "warm-s0")
     (warmed,) = runs_of(PRESET, setting(root), changes=warm)
     (plain,) = runs_of(PRESET, setting(root))
     assert (warmed.folder.name, "gamma_warmup_steps 7 (0)" in warmed.differs) == ("warm-s0", True)
@@ -111,13 +114,25 @@ def test_a_run_is_finished_with_its_last_evaluation(root):
     folder = the_run(root)
     assert is_finished(folder)
     state = folder / "records" / "final" / "evaluation.json"
-    whole = json.loads(state.read_text())
+    whole = plain(state)
     for change in ({"complete": False}, {"step": 4}):
-        state.write_text(json.dumps({**whole, **change}))
+        write_sealed(state, {**whole, **change})
         assert not is_finished(folder)
-    state.write_text("{")
-    assert not is_finished(folder)
     assert not is_finished(root / "nowhere")
+
+
+def test_a_finished_run_whose_records_are_damaged_is_not_trained_again(root):
+    folder = the_run(root)
+    (folder / "records" / "final" / "evaluation.json").write_text("{")
+    with pytest.raises(UserError, match=r"cannot read .*evaluation\.json.*has a last evaluation: repair the file, or"):
+        is_finished(folder)
+
+
+def test_records_of_another_run_do_not_make_a_run_finished(root):
+    folder = the_run(root)
+    edit_json(folder / "config.json", config={**plain(folder / "config.json")["config"], "seed": 5})
+    with pytest.raises(UserError, match="has records of another run"):
+        runs_of(PRESET, setting(root))
 
 
 def test_a_finished_run_whose_configuration_cannot_be_read_is_not_trained_again(root):
@@ -126,7 +141,8 @@ def test_a_finished_run_whose_configuration_cannot_be_read_is_not_trained_again(
     stored = json.loads((folder / "config.json").read_text())
     stored["config"]["colour"] = "red"
     (folder / "config.json").write_text(json.dumps(stored))
-    with pytest.raises(UserError, match=r"colour.*last evaluation is complete: repair the file, or move") as raised:
+    seal_run(folder)
+    with pytest.raises(UserError, match=r"colour.*has a last evaluation: repair the file, or move") as raised:
         runs_of(PRESET, setting(root))
     assert str(folder) in str(raised.value)
     shutil.rmtree(folder / "records" / "final")

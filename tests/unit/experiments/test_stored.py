@@ -16,7 +16,18 @@ def test_what_was_stored_is_read(tmp_path):
     assert read_stored(tmp_path, "clrs") == {}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"a": 1}', '{"scale": "cpu"}', *WHOLE])
+OTHERS = [
+    {**WHOLE, "runs": 3},
+    {**WHOLE, "runs": [3]},
+    {**WHOLE, "runs": [{"preset": "lano", "shrunk": None}]},
+    {**WHOLE, "claims": []},
+    {**WHOLE, "claims": {"a": 3}},
+    {**WHOLE, "scale": None},
+]
+TEXTS = ["{", "[]", "{}", '{"a": 1}', '{"scale": "cpu"}', "[" * 10_000, "9" * 6000, *map(json.dumps, OTHERS), *WHOLE]
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_what_is_no_experiment_is_refused(tmp_path, text):
     """Half a file, another thing, or a whole one without one of its keys."""
     if text in WHOLE:

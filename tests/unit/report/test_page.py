@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 from tests.report_support import FakeRun, write_run
+from tests.sealing_support import edit_table
 from tests.unit.report.conftest import KNOBS
 
 from anira.report import build, load_runs
@@ -78,12 +79,12 @@ def test_tokens_are_escaped(report, page):
 
 def test_hostile_texts_stay_texts(tmp_path):
     folder = write_run(tmp_path, FakeRun(count=12))
+    evil = pl.lit("</script><script>alert(1)</script>")
     for path in (folder / "records" / "final").glob("*.parquet"):
-        evil = pl.lit("</script><script>alert(1)</script>")
         columns = [
             name for name in ("input_text", "question", "answer", "predicted") if name in pl.read_parquet_schema(path)
         ]
-        pl.read_parquet(path).with_columns(evil.alias(name) for name in columns).write_parquet(path)
+        edit_table(path, lambda table, columns=columns: table.with_columns(evil.alias(name) for name in columns))
     html = build(load_runs([folder])).html
     assert "alert(1)" in html
     assert html.count("<script>") == html.count("</script>") == 1
@@ -101,9 +102,16 @@ def test_long_rows_keep_the_page_light(tmp_path):
     """Rows of 400 tokens, as LANO has, with probes everywhere."""
     folder = write_run(tmp_path, FakeRun(count=12))
     for path in (folder / "records" / "final").glob("tokens-*.parquet"):
-        table = pl.read_parquet(path)
-        longer = pl.concat([table.with_columns(position=pl.col("position") + 20 * i) for i in range(40)])
-        longer.with_columns(pl.col("^probe_.*$").fill_null(1.25)).write_parquet(path)
+        table = pl.read_parquet(path).with_columns(pl.col("^probe_.*$").fill_null(1.25))
+        edit_table(
+            path,
+            lambda _, table=table: pl.concat(
+                table.with_columns(position=pl.col("position") + i * (1 + pl.col("position").max().over("instance_id")))
+                for i in range(40)
+            ),
+        )
+    for path in (folder / "records" / "final").glob("instances-*.parquet"):
+        edit_table(path, lambda table: table.with_columns(pl.col("num_tokens", "full_iterations") * 40))
     report = build(load_runs([folder]))
     assert "earlier tokens not shown" in report.html
     assert len(report.html.encode()) < 2_000_000

@@ -3,6 +3,7 @@ import shutil
 
 import pytest
 from tests.report_support import FakeRun, write_run
+from tests.sealing_support import seal_run
 from tests.unit.analysis.records_support import Plan, write_subtasks
 
 from anira.config import UserError
@@ -58,13 +59,31 @@ def test_an_evaluation_can_be_named(tmp_path):
 
 
 def test_a_last_line_of_metrics_that_was_cut_short_is_left_out(tmp_path):
-    folder = write_run(tmp_path, FakeRun())
+    folder = write_run(tmp_path, FakeRun(), complete=False)
     path = folder / "metrics.jsonl"
     whole = load_runs([folder])[0].metrics
     path.write_text(path.read_text() + '{"kind": "tra')
     assert load_runs([folder])[0].metrics == whole
     path.write_text('{"kind": "tra\n' + path.read_text())
     with pytest.raises(UserError, match=r"metrics\.jsonl"):
+        load_runs([folder])
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data.replace(b"0.", b"1.", 1)])
+def test_the_metrics_of_a_finished_run_must_be_whole(tmp_path, damage):
+    folder = write_run(tmp_path, FakeRun())
+    path = folder / "metrics.jsonl"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UserError, match=r"metrics\.jsonl is damaged"):
+        load_runs([folder])
+
+
+@pytest.mark.parametrize("line", ['{"kind": "train", "loss": NaN}', '{"kind": "train", "step": "4"}', "3", '{"a": 1}'])
+def test_a_line_that_no_run_writes_is_refused(tmp_path, line):
+    folder = write_run(tmp_path, FakeRun(), complete=False)
+    path = folder / "metrics.jsonl"
+    path.write_text(f"{line}\n{path.read_text()}")
+    with pytest.raises(UserError, match=r"cannot read .*metrics\.jsonl"):
         load_runs([folder])
 
 
@@ -104,7 +123,7 @@ def test_one_of_several_subtasks(tmp_path):
     write_subtasks(folder / "records" / "final", knobs)
     lines = [{"kind": "train", "step": 1}, *({"kind": "eval", "step": 1, "subtask": name} for name in knobs)]
     (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    (run,) = load_runs([folder], subtask="bfs")
+    (run,) = load_runs([seal_run(folder)], subtask="bfs")
     assert run.summary.labels.subtask == "bfs"
     assert [line.get("subtask") for line in run.metrics] == [None, "bfs"]
     with pytest.raises(UserError, match="choose one with --subtask"):

@@ -1,9 +1,6 @@
-import csv
-
-import polars as pl
 import pytest
 
-from anira.report.tables import accuracy_table, depth_table, dynamics_table, gamma_table, write_csv
+from anira.report.tables import accuracy_table, depth_table, dynamics_table, gamma_table
 
 
 def test_accuracy_is_what_the_records_say(runs):
@@ -47,10 +44,3 @@ def test_gamma_has_a_line_for_each_logged_step_of_a_policy_with_one(runs):
     table = gamma_table(runs)
     assert set(table["label"]) == {"anira-o", "anira-e"}
     assert table.filter(label="anira-o")["gamma"].max() == pytest.approx(0.01)
-
-
-def test_csv_files_hold_the_tables(tmp_path):
-    table = pl.DataFrame({"text": ["a,b", "<ans>"], "probs": [[0.5, 0.5], []], "value": [1.5, None]})
-    write_csv(tmp_path / "new" / "folder", {"tokens": table})
-    with (tmp_path / "new" / "folder" / "tokens.csv").open() as file:
-        assert list(csv.reader(file)) == [["text", "probs", "value"], ["a,b", "0.5 0.5", "1.5"], ["<ans>", "", ""]]

@@ -8,7 +8,7 @@ from anira.tasks import registry
 from anira.tasks.depo import Depo, DepoConfig
 from anira.tasks.mano import Mano, ManoConfig
 
-BUILT_IN = ["mano", "brevo", "depo", "lano", "clrs"]
+BUILT_IN = ["mano", "brevo", "depo", "lano", "clrs", "words"]
 
 
 class Other(Mano):

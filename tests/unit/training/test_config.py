@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 from tests.training_support import tiny_config
@@ -27,6 +28,17 @@ from anira.training.presets import preset
         {"max_length": 0},
         {"threads": 0},
         {"seed": -1},
+        {"seed": 2**63},
+        {"threads": 100_000},
+        {"steps": 2**62},
+        {"weight_decay": -1.0},
+        {"betas": (1.0, 1.0)},
+        {"betas": (0.9, -0.1)},
+        {"learning_rate": math.inf},
+        {"learning_rate": math.nan},
+        {"clip": math.inf},
+        {"weight_decay": math.nan},
+        {"betas": (0.9, math.nan)},
     ],
     ids=str,
 )

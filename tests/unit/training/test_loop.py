@@ -17,15 +17,8 @@ def first_forward(config):
     task = config.make_task()
     model = AniraForCausalLM(config.make_model_config(task)).train()
     (batch,) = Batches(task, config, model.policy.noise_width).step(1)
-    output = model(
-        batch.input_ids,
-        labels=batch.labels,
-        valid_mask=batch.valid,
-        noise=batch.noise,
-        num_answer_tokens=batch.num_answer_tokens,
-        num_valid_tokens=batch.num_valid_tokens,
-        gamma_scale=gamma_scale(config, 1),
-    )
+    every = {**batch.arguments(torch.device("cpu")), "logits_to_keep": 0}
+    output = model(**every, gamma_scale=gamma_scale(config, 1))
     return model, batch, output
 
 
@@ -39,13 +32,15 @@ def test_the_first_line_is_what_the_model_says(tmp_path, task, variant):
     for name, part in output.losses.items():
         assert line[name] == pytest.approx(part.item(), rel=1e-5)
     answer, prompt, last, right = [], [], [], 0
-    for i, row in enumerate(batch.labels.tolist()):
-        length = int(batch.valid[i].sum())
-        last.append(output.exit_depth[i, length - 1].item())  # predicts nothing
-        for position in range(length - 1):
-            target = row[position + 1]
-            (prompt if target == -100 else answer).append(output.exit_depth[i, position].item())
-            right += target == output.logits[i, position].argmax()
+    ends = set((batch.lengths.cumsum(0) - 1).tolist())
+    depths, labels = output.exit_depth[0].tolist(), batch.labels[0].tolist()
+    for position, depth in enumerate(depths):
+        if position in ends:
+            last.append(depth)  # predicts nothing
+            continue
+        target = labels[position + 1]
+        (prompt if target == -100 else answer).append(depth)
+        right += target == output.logits[0, position].argmax()
     assert line["accuracy"] == pytest.approx(right / len(answer))
     assert line["depth_answer"] == pytest.approx(sum(answer) / len(answer))
     assert line["depth_prompt"] == pytest.approx(sum(prompt) / len(prompt))
@@ -143,3 +138,10 @@ def test_evaluations_come_at_their_steps_and_at_the_end(tmp_path):
         "depth_prompt",
         "expected_depth_answer",
     }
+
+
+def test_a_linear_schedule_falls_to_zero_after_the_last_step():
+    config = tiny_config(warmup_steps=4, steps=10, learning_rate=1.0, schedule="linear")
+    rates = [learning_rate(config, step) for step in range(1, 11)]
+    assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert rates[4:] == pytest.approx([6 / 7, 5 / 7, 4 / 7, 3 / 7, 2 / 7, 1 / 7])

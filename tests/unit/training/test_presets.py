@@ -52,6 +52,7 @@ def test_the_paper_scale_trains_the_task_as_the_paper_has_it(task):
 
 def test_there_is_a_preset_for_every_task_variant_and_scale():
     expected = {f"{t}-{v}-{s}" for t in TABLE for v in VARIANTS for s in ("smoke", "cpu", "paper")}
+    expected |= {f"{t}-{v}-{s}" for t in ("words", "words-z6") for v in VARIANTS for s in ("smoke", "cpu")}
     assert set(preset_names()) == expected
 
 
@@ -69,6 +70,16 @@ def test_every_preset_builds(name):
         AniraForCausalLM(model)
 
 
+def test_the_presets_of_words_differ_in_their_group_only():
+    one, other = (preset(f"{name}-anira-o-cpu").resolved() for name in ("words", "words-z6"))
+    assert (one.task, other.task, other.preset) == ("words", "words", "words-z6-anira-o-cpu")
+    assert (one.task_config.pop("group"), other.task_config.pop("group")) == ("S3", "Z6")
+    assert dataclasses.replace(one, preset=other.preset) == other
+    rows = other.make_task().rows(seed=0, stream="train", start=0, count=100)
+    assert set(rows.lengths) == {one.max_length}  # nothing is padded
+    assert (one.schedule, one.model["policy"]["zero_start"]) == ("linear", True)
+
+
 def test_clrs_at_cpu_scale_is_a_subset_that_two_cores_can_train():
     task = preset("clrs-anira-o-cpu").make_task()
     seen = {part.subtask: part.knob.seen for part in task.parts()}
@@ -78,13 +89,14 @@ def test_clrs_at_cpu_scale_is_a_subset_that_two_cores_can_train():
 
 
 @pytest.mark.parametrize(("parts", "most"), [(1, 7.0), (8, 1.5)])
-def test_the_parts_of_a_step_of_clrs_pad_little(parts, most):
-    """Padded over real tokens at the paper's scale: what the preset's accumulation is for."""
+def test_attention_of_the_parts_of_a_step_of_clrs_is_padded_little(parts, most):
+    """Places over tokens at the paper's scale where attention is laid out: what the preset's accumulation is for."""
     config = dataclasses.replace(preset("clrs-fixed-paper"), accumulation=parts)
     assert preset("clrs-fixed-paper").accumulation == 8
     batches = Batches(config.make_task(), config, 0)
     made = [part for step in range(1, 25) for part in batches.step(step)]
-    share = sum(part.input_ids.numel() for part in made) / sum(int(part.valid.sum()) for part in made)
+    places = sum(len(part.lengths) * part.longest for part in made)
+    share = places / sum(part.input_ids.numel() for part in made)
     assert most / 1.5 < share < most
 
 
@@ -104,6 +116,8 @@ def test_presets_differ_and_so_do_their_folders():
         ("", "a preset is <task>-<variant>-<scale>; tasks: known: "),
         ("mano-anira-x-cpu", "did you mean 'anira-o'?"),
         ("mano-shared-cpu", "unknown policy 'shared'"),
+        ("words-anira-o-paper", "the paper has no setting for task 'words': use scale smoke or cpu"),
+        ("words-z6", "words-z6-<anira-e|anira-o|fixed|unshared|policy>-<smoke|cpu>"),
     ],
 )
 def test_an_unknown_name_gets_a_hint(name, expected):

@@ -1,14 +1,16 @@
 import json
 import os
 import shutil
-import signal
 
 import pytest
+from tests.sealing_support import edit_json, plain
 from tests.training_support import Child, begin, resume, tiny_config, train_tiny, weights
 
 from anira.config import UserError, config_hash
+from anira.config.sealed import end_line
 from anira.training import RunFolder
-from anira.training.run import Interrupts, MetricsFile, keep_last, load_run
+from anira.training.checkpoint import keep_last
+from anira.training.run import NO_METRICS, MetricsFile, load_run
 
 CONFIG = tiny_config(steps=3)
 
@@ -71,6 +73,19 @@ def test_within_a_process_neither(tmp_path):
         pass
 
 
+def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path):
+    path = begin(tmp_path, CONFIG)
+    stale = [path / ".config.json.elsewhere.1.part", path / "checkpoints" / ".step-7.elsewhere.1.part"]
+    stale[0].write_text("half")
+    stale[1].mkdir(parents=True)
+    with RunFolder(path):
+        assert not any(part.exists() for part in stale)
+        stale[0].write_text("its own")
+        with pytest.raises(UserError, match="another process"), RunFolder(path):
+            pass
+        assert stale[0].exists()
+
+
 @pytest.mark.parametrize("content", [None, "{", "[]", "{}", '{"config": {}}', '{"config": {"preset": 3}}'])
 def test_what_is_not_a_run_is_refused_by_name(tmp_path, content):
     if content is not None:
@@ -79,6 +94,28 @@ def test_what_is_not_a_run_is_refused_by_name(tmp_path, content):
         load_run(tmp_path, None)
     assert str(tmp_path) in str(caught.value)
     assert "Errno" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change", [{"model": 3}, {"task_config": None}, {"model": {"max_depth": -1e300}}, {"steps": "8"}]
+)
+def test_a_configuration_that_cannot_be_is_refused_by_name(tmp_path, change):
+    path = begin(tmp_path, CONFIG)
+    edit_json(path / "config.json", config={**plain(path / "config.json")["config"], **change})
+    with pytest.raises(UserError, match="is not a run"):
+        load_run(path)
+
+
+@pytest.mark.parametrize("name", ["config.json", "metrics.jsonl", "records", "checkpoints", ".lock"])
+def test_a_link_in_the_folder_stops_training_before_anything_is_written(tmp_path, name):
+    path = begin(tmp_path / "runs", CONFIG)
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    (path / name).unlink(missing_ok=True)
+    (path / name).symlink_to(outside)
+    with pytest.raises((UserError, OSError)), RunFolder(path):
+        pytest.fail("it was entered")
+    assert outside.read_text() == "mine"
 
 
 def test_a_folder_of_runs_is_said_to_be_one(tmp_path):
@@ -120,13 +157,34 @@ class Seen(list):
 def test_metrics_are_lines_of_json_for_the_file_and_the_trackers(tmp_path):
     seen = Seen()
     metrics = MetricsFile(tmp_path / "metrics.jsonl", [seen])
-    assert metrics.flush() == 0
+    assert metrics.state() == NO_METRICS
     metrics.write({"step": 1})
-    size = metrics.flush()
+    state = metrics.state()
     metrics.write({"step": 2})
-    metrics.truncate(size)
+    metrics.rewind(state)
+    metrics.write({"step": 3})
+    assert (tmp_path / "metrics.jsonl").read_text() == '{"step": 1}\n{"step": 3}\n'
+    assert seen == [{"step": 1}, {"step": 2}, {"step": 3}]
+
+
+def test_a_run_that_cannot_go_on_keeps_its_metrics(tmp_path):
+    metrics = MetricsFile(tmp_path / "metrics.jsonl", [])
+    metrics.write({"step": 1})
+    MetricsFile(tmp_path / "metrics.jsonl", []).rewind(NO_METRICS)
     assert (tmp_path / "metrics.jsonl").read_text() == '{"step": 1}\n'
-    assert seen == [{"step": 1}, {"step": 2}]
+
+
+def test_metrics_that_have_changed_before_the_checkpoint_are_refused(tmp_path, run):
+    path = shutil.copytree(run, tmp_path / "run")
+    lines = (path / "metrics.jsonl").read_bytes()
+    (path / "metrics.jsonl").write_bytes(lines.replace(b"1", b"2", 1))
+    with pytest.raises(UserError, match=r"metrics.jsonl is damaged: lines that were there before its checkpoint"):
+        resume(path)
+
+
+def test_finished_metrics_end_with_their_check_sum(run):
+    *lines, last = (run / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    assert last == end_line(b"".join(lines))
 
 
 def test_metrics_that_are_lost_are_not_filled_with_nothing(tmp_path, run):
@@ -137,14 +195,3 @@ def test_metrics_that_are_lost_are_not_filled_with_nothing(tmp_path, run):
     (path / "metrics.jsonl").unlink()
     with pytest.raises(UserError, match=r"metrics.jsonl has lost lines"):
         resume(path)
-
-
-def test_ctrl_c_is_noted_once_and_obeyed_the_second_time():
-    before, told = signal.getsignal(signal.SIGINT), []
-    with Interrupts(lambda: told.append("at once")) as interrupts:
-        signal.raise_signal(signal.SIGINT)
-        assert interrupts.asked
-        assert told == ["at once"]
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before

@@ -98,17 +98,17 @@ def test_only_layers_are_gathered_in_bfloat16():
 
 
 def test_a_checkpoint_of_parts_is_the_checkpoint_of_the_whole(tmp_path):
-    vocab = tiny_config().make_task().vocab
-    models = pair(tie_word_embeddings=True)
-    for name, model in zip(("whole", "parts"), models, strict=True):
-        save_checkpoint(tmp_path / name, model, optimizer_after_a_step(model), vocab, {"config_hash": "h"})
-    for file in (tmp_path / "whole").iterdir():
-        assert (tmp_path / "parts" / file.name).read_bytes() == file.read_bytes(), file.name
+    vocab, loop = tiny_config().make_task().vocab, {"config_hash": "h", "step": 1}
+    whole, parts, again = (tmp_path / name / "step-1" for name in ("whole", "parts", "again"))
+    for folder, model in zip((whole, parts), pair(tie_word_embeddings=True), strict=True):
+        save_checkpoint(folder, model, optimizer_after_a_step(model), vocab, loop)
+    for file in whole.iterdir():
+        assert (parts / file.name).read_bytes() == file.read_bytes(), file.name
     _, blank = pair(tie_word_embeddings=True)
     optimizer = torch.optim.AdamW(blank.parameters(), fused=True)
-    load_checkpoint(tmp_path / "whole", blank, optimizer, "h")
-    save_checkpoint(tmp_path / "again", blank, optimizer, vocab, {"config_hash": "h"})
-    assert (tmp_path / "again" / "manifest.json").read_bytes() == (tmp_path / "whole" / "manifest.json").read_bytes()
+    load_checkpoint(whole, blank, optimizer, "h")
+    save_checkpoint(again, blank, optimizer, vocab, loop)
+    assert (again / "manifest.json").read_bytes() == (whole / "manifest.json").read_bytes()
 
 
 def test_who_does_not_keep_gets_nothing():

@@ -29,6 +29,7 @@ from anira.analysis.training.metrics import batch_lines, evaluation_lines, read_
 from anira.analysis.training.order import Order, learned_order
 from anira.analysis.training.phases import Phases, find_phases
 from anira.analysis.verdict import SEEDS_NEEDED, Evidence, why_silent
+from anira.config.folder import inside, subfolders
 
 TEXTS: Final = {
     "easy-to-hard": "smaller sizes are learned first (Kendall of learned step and knob)",
@@ -88,7 +89,7 @@ class DynamicsFigures:
 
 def dynamics_figures(run: Path, *, seed: int = 0, draws: int = DRAWS) -> DynamicsFigures:
     """Compute all there is to say about the training of a run; it needs metrics.jsonl and records/final."""
-    metrics = read_metrics(run / "metrics.jsonl")
+    metrics = read_metrics(run)
     evaluations, batches = evaluation_lines(metrics), batch_lines(metrics)
     final = load_evaluation(run / "records" / "final")
     table = instance_table(final)
@@ -110,7 +111,7 @@ def dynamics_figures(run: Path, *, seed: int = 0, draws: int = DRAWS) -> Dynamic
 def depth_intervals(run: Path, *, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[int, int], Estimate]:
     """Return the depth of answer tokens by step and knob, for the evaluations of training that the folder holds."""
     found: dict[tuple[int, int], Estimate] = {}
-    for folder in sorted((run / "records").glob("*")):
+    for folder in subfolders(inside(run, "records")):
         if not re.fullmatch(r"step-\d+|final", folder.name):
             continue
         table = instance_table(load_evaluation(folder))

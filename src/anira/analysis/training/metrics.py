@@ -2,16 +2,19 @@
 
 {"kind": "train", "step": 50, "depth_answer": 2.84, "gamma": 0.01, ...}              one batch of training rows
 {"kind": "eval", "step": 500, "knob": 3, "n": 200, "accuracy": 0.35, ...}            one knob of one evaluation
+{"kind": "end", "sha256": "77..."}                                                   the check-sum of all lines before
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
+from anira.analysis.stored import is_finished
 from anira.config import UserError
+from anira.config.folder import inside
+from anira.config.sealed import end_line, parse_json
 
 Metrics = tuple[Mapping[str, Any], ...]
 
@@ -25,13 +28,23 @@ _EVALUATIONS: Final = {
 }
 _BATCHES: Final = {"step": "step", "depth_answer": "depth", "gamma": "gamma"}
 _INTEGERS: Final = ("step", "knob", "instances")
+_WHOLE: Final = ("step", "knob", "n")
+_TOO_LARGE: Final = 2**63
 
 
-def read_metrics(path: Path) -> Metrics:
-    """Return the lines of a metrics file; a last line that an interrupt cut short is left out."""
-    lines = path.read_text().splitlines() if path.is_file() else []
-    parsed = [_parse(line, path, last=i == len(lines) - 1) for i, line in enumerate(lines)]
-    return tuple(line for line in parsed if line)
+def read_metrics(run: Path) -> Metrics:
+    """Return the lines of a run's metrics; a last line that was cut short is left out if the run is not finished."""
+    path = inside(run, "metrics.jsonl")
+    if not path.exists():
+        return ()
+    lines = path.read_bytes().split(b"\n")
+    if is_finished(run):
+        before = b"".join(line + b"\n" for line in lines[:-2])
+        if b"\n".join(lines[-2:]) != end_line(before):
+            raise UserError(f"{path} is damaged: its lines and their check-sum do not fit, though the run is finished")
+    # What comes after the last end of a line is empty, or a line that was cut short.
+    parsed = [_parse(line, path) for line in lines[:-1]]
+    return tuple(line for line in parsed if line["kind"] != "end")
 
 
 def evaluation_lines(metrics: Metrics) -> pl.DataFrame:
@@ -57,11 +70,16 @@ def _table(lines: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pl
         raise UserError(f"the metrics hold something that is no number: {str(error).splitlines()[0]}") from error
 
 
-def _parse(line: str, path: Path, *, last: bool) -> dict[str, Any]:
+def _parse(line: bytes, path: Path) -> dict[str, Any]:
+    """Return a line of words and numbers; anything else was not written by a run."""
     try:
-        parsed: dict[str, Any] = json.loads(line)
+        parsed = parse_json(line)
     except ValueError as error:
-        if last:
-            return {}
         raise UserError(f"cannot read {path}: {error}") from error
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("kind"), str):
+        raise UserError(f"cannot read {path}: every line must be a table with a kind")
+    for name, value in parsed.items():
+        number = isinstance(value, int | float) and abs(value) < _TOO_LARGE
+        if not (number or value is None or isinstance(value, str)) or (name in _WHOLE and type(value) is not int):
+            raise UserError(f"cannot read {path}: {name} cannot be {value!r}")
     return parsed

@@ -11,7 +11,7 @@ from anira.config import UserError
 from anira.models import exits
 from anira.models.policies.base import Allocation, ComputePolicy, Context, Route, State, TaskLoss
 from anira.models.policies.decider import Decider
-from anira.models.policies.options import check_compute_options
+from anira.models.policies.options import Lookahead, check_compute_options, looked_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,10 @@ class AniraEOptions:
     """Temperature of the Gumbel-softmax gradient; the sampled depth does not depend on it."""
     detach: bool = False
     """Cut the gradient from the decider into the prelude."""
+    lookahead: Lookahead = "full"
+    """How far beyond the sampled exit the gradient looks: full (the paper's) or one iteration."""
+    zero_start: bool = False
+    """Start with a last matrix of zeros: the first q is uniform for every token."""
 
     def __post_init__(self) -> None:
         check_compute_options(self.gamma, self.base)
@@ -52,7 +56,8 @@ class AniraE(ComputePolicy):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        self.decider = Decider(config, config.max_depth, detach=self.options.detach, bias=0.0)
+        options = self.options
+        self.decider = Decider(config, config.max_depth, detach=options.detach, bias=0.0, zero=options.zero_start)
         self.noise_width = config.max_depth
 
     def begin(self, h0: Tensor, ctx: Context) -> AniraEState:
@@ -77,7 +82,7 @@ class AniraE(ComputePolicy):
         run = state.exit_depth >= depth
         if state.soft_activity is None or depth == 1:
             return Route(run)
-        soft = state.soft_activity[..., depth - 1]
+        soft = looked_at(state.soft_activity[..., depth - 1], depth, state.exit_depth, self.options.lookahead)
         return Route(run, exits.straight_through(run.to(soft.dtype), soft))
 
     def loss(self, state: AniraEState, task: TaskLoss) -> dict[str, Tensor]:

@@ -11,7 +11,7 @@ from torch.nn.functional import logsigmoid
 from anira.models import exits
 from anira.models.policies.base import Allocation, ComputePolicy, Context, Readout, Route, State, TaskLoss, passthrough
 from anira.models.policies.decider import Decider
-from anira.models.policies.options import check_compute_options
+from anira.models.policies.options import Lookahead, check_compute_options, looked_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,10 @@ class AniraOOptions:
     """Initial bias of the halting logit; negative values start deep."""
     detach: bool = False
     """Cut the gradient from the decider into the core."""
+    lookahead: Lookahead = "full"
+    """How far beyond the sampled exit the gradient looks: full (the paper's) or one iteration."""
+    zero_start: bool = False
+    """Start with a last matrix of zeros: the first halt_prob is the same for every token, that of the bias."""
 
     def __post_init__(self) -> None:
         check_compute_options(self.gamma, self.base)
@@ -63,7 +67,8 @@ class AniraO(ComputePolicy):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        self.decider = Decider(config, 1, detach=self.options.detach, bias=self.options.bias)
+        options = self.options
+        self.decider = Decider(config, 1, detach=options.detach, bias=options.bias, zero=options.zero_start)
         self.noise_width = 1
 
     def begin(self, h0: Tensor, ctx: Context) -> AniraOState:
@@ -89,7 +94,7 @@ class AniraO(ComputePolicy):
         """Run who is alive. In training the gradient goes through r(d-1), the probability of being alive."""
         if state.log_v is None or depth == 1:
             return Route(state.alive)
-        soft = state.log_r.exp()
+        soft = looked_at(state.log_r.exp(), depth, state.exit_depth, self.options.lookahead)
         return Route(state.alive, exits.straight_through(state.alive.to(soft.dtype), soft))
 
     def update(self, depth: int, h: Tensor, candidate: Tensor, route: Route, state: AniraOState) -> Tensor:

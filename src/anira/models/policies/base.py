@@ -115,7 +115,6 @@ class TaskLoss:
 
     ce: Float[Tensor, "states *tokens"]
     """Cross-entropy at the position that predicts, 0 where there is no answer token."""
-    predicted: Int[Tensor, "states *tokens"]
     answer_mask: Bool[Tensor, "*tokens"]
     valid: Bool[Tensor, "*tokens"]
     num_valid_tokens: Float[Tensor, " batch"] | Int[Tensor, ""] | Float[Tensor, ""] | float
@@ -208,13 +207,10 @@ class ComputePolicy(nn.Module, ABC):
 
 
 def passthrough(h: Tensor, candidate: Tensor, route: Route) -> Tensor:
-    """Return weight * candidate + (1 - weight) * h (paper, equation 5).
-
-    In this form, a weight of exactly 0 or 1 gives exactly `h` or `candidate`; h + weight * (candidate - h) would not.
-    """
+    """Return weight * candidate + (1 - weight) * h (paper, equation 5), exactly `h` or `candidate` at 0 and 1."""
     if route.weight is None:
         if route.whole:
             return candidate
         return torch.where(route.run.unsqueeze(-1), candidate, h)
-    weight = route.weight.to(h.dtype).unsqueeze(-1)
-    return weight * candidate + (1 - weight) * h
+    # lerp counts from the nearer end, so that both ends are exact, and is one operation instead of four.
+    return torch.lerp(h, candidate, route.weight.to(h.dtype).unsqueeze(-1))

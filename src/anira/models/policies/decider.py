@@ -17,13 +17,13 @@ class Decider(nn.Module):
     better. Its parts are called as modules: adapters, quantised layers and offloading hooks take their place.
     """
 
-    def __init__(self, config: Any, outputs: int, *, detach: bool, bias: float) -> None:
+    def __init__(self, config: Any, outputs: int, *, detach: bool, bias: float, zero: bool) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.hidden_size)
         self.up = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.out = nn.Linear(config.intermediate_size, outputs, bias=True)
         self.detach = detach
-        self.bias = bias
+        self.bias, self.zero = bias, zero  # of the last layer at the start
 
     def forward(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
         """Return the logits of the decision for every token."""

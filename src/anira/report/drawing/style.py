@@ -14,7 +14,7 @@ from typing import Final
 
 INK, SOFT, FAINT, SEEN, PAPER = "#010101", "#010102", "#010103", "#010104", "#010105"
 _NAMED: Final = {INK: "ink", SOFT: "soft", FAINT: "faint", SEEN: "seen", PAPER: "paper"}
-_STAND_IN: Final = re.compile(r"#01(01|02|03)([0-9a-f]{2})\b")
+_STAND_IN: Final = re.compile(r"#01(01(?=0[1-5])|02|03)([0-9a-f]{2})\b")
 
 
 @dataclass(frozen=True)

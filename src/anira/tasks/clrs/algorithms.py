@@ -17,7 +17,7 @@ from anira.tasks.clrs import dynamic_programming as dynamic
 from anira.tasks.clrs import geometry, greedy, sorting, strings
 from anira.tasks.clrs import graph_paths as paths
 from anira.tasks.clrs import graph_search as search
-from anira.tasks.clrs.fields import Field, Value, layout
+from anira.tasks.clrs.fields import Field, Value, layout, quoted
 from anira.tasks.clrs.sampling import Instances, draw_keys
 
 
@@ -178,7 +178,7 @@ def find_subtask(name: str) -> Subtask:
     """
     found = SUBTASKS.get(name) or MERGED.get(name)
     if found is None:
-        raise UserError(f"unknown algorithm {name!r}: {nearest(name, [*SUBTASKS, *ALGORITHMS])}")
+        raise UserError(f"unknown algorithm {quoted(name)}: {nearest(name[:100], [*SUBTASKS, *ALGORITHMS])}")
     return found
 
 

@@ -18,9 +18,12 @@ Style = Literal["upstream", "anira"]
 STYLES: Final = get_args(Style)
 Value = Any  # int, float, or a list of them, or a list of such lists: what Field.dims and Field.real say
 
-_INTEGER: Final = re.compile(r"-?\d+")
+_INTEGER: Final = re.compile(r"-?[0-9]+")
 _WHOLE: Final = re.compile(r"(?<![\d.])-?\d+\.0(?!\d)")
-_REAL: Final = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
+_REAL: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?")
+_LONGEST: Final = 32  # characters of a number; Python writes a float with 24 at most
+_LARGEST: Final = 10**9
+"""Numbers of rows are far below; with this bound no sum or product of any algorithm leaves its 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Field:
         """
         opening, closing = "[" * self.dims, "]" * self.dims
         if not (text.startswith(opening) and text.endswith(closing) and len(text) >= 2 * self.dims):
-            raise UserError(f"{self.name} must be {_FORMS[self.dims]}, not {_short(text)}")
+            raise UserError(f"{self.name} must be {_FORMS[self.dims]}, not {quoted(text)}")
         inner = text[self.dims : len(text) - self.dims]
         if self.dims == 0:
             return self._number(inner)
@@ -69,11 +72,14 @@ class Field:
         return [self._number(word) for word in text.split(" ")] if text else []
 
     def _number(self, word: str) -> int | float:
-        if not (_REAL if self.real else _INTEGER).fullmatch(word):
+        if len(word) > _LONGEST or not (_REAL if self.real else _INTEGER).fullmatch(word):
             raise UserError(
-                f"{self.name} holds {_short(word)} where {'a number' if self.real else 'an integer'} belongs"
+                f"{self.name} holds {quoted(word)} where {'a number' if self.real else 'an integer'} belongs"
             )
-        return float(word) if self.real else int(word)
+        value = float(word) if self.real else int(word)
+        if abs(value) > _LARGEST:
+            raise UserError(f"{self.name} holds {quoted(word)}, and numbers end at {_LARGEST:,}")
+        return value
 
 
 _FORMS: Final = ("a number", "a list such as [1 2 3]", "a matrix such as [[1 2], [3 4]]")
@@ -115,5 +121,12 @@ def shorten_reals(text: str) -> str:
     return _WHOLE.sub(lambda match: match[0].removesuffix(".0").removeprefix("-" if float(match[0]) == 0 else ""), text)
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+def quoted(value: Any) -> str:
+    """Return what an error message shows of a value from elsewhere, which may be of any length."""
+    if isinstance(value, str):
+        return ascii(value if len(value) <= 40 else f"{value[:37]}...")
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        return f"a {type(value).__name__} that is too long to show"
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -6,14 +6,17 @@ traces or without, and an answer as text or as a list of one. Numbers are kept a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from anira.config import UserError
 from anira.tasks.clrs.algorithms import ALGORITHMS
-from anira.tasks.clrs.fields import Style, shorten_reals
+from anira.tasks.clrs.fields import Style, quoted, shorten_reals
 from anira.tasks.clrs.task import CHARACTERS, LARGEST
 from anira.tasks.clrs.text import Problem, parse, question_lines, read_answer
 from anira.tasks.clrs.traces import has_trace, strip_trace
+
+FIELDS: Final = ("question", "prompt", "answer", "references", "algo_name", "algo", "length", "auxiliary")
+"""What is read of a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +47,7 @@ def normalise(row: Mapping[str, Any], style: Style) -> PublishedRow:
     question = f"{header}:\n{inputs}\n{names}:\n"
     strange = set(question + answer) - set(CHARACTERS)
     if strange:
-        raise UserError(f"the row holds characters that no row has: {' '.join(map(repr, sorted(strange)))}")
+        raise UserError(f"the row holds characters that no row has: {' '.join(map(ascii, sorted(strange)[:20]))}")
     return PublishedRow(
         subtask=problem.subtask,
         algorithm=problem.header if problem.header in ALGORITHMS else "",
@@ -59,7 +62,8 @@ def _text(row: Mapping[str, Any], *names: str) -> str:
     """Return the text in the first of these fields that the row has, alone or in a list of one."""
     present = [name for name in names if row.get(name) is not None]
     if not present:
-        raise UserError(f"the row has neither {' nor '.join(names)}; it has {', '.join(map(str, row)) or 'nothing'}")
+        has = ", ".join(list(row)[:20])
+        raise UserError(f"the row has neither {' nor '.join(names)}; it has {has or 'nothing'}")
     value = row[present[0]]
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
@@ -71,7 +75,7 @@ def _text(row: Mapping[str, Any], *names: str) -> str:
 def _check_name(row: Mapping[str, Any], problem: Problem) -> None:
     named = row.get("algo_name") or row.get("algo") or problem.header
     if named != problem.header:
-        raise UserError(f"the row is said to be {named}, but its question begins with {problem.header}")
+        raise UserError(f"the row is said to be {quoted(named)}, but its question begins with {problem.header}")
 
 
 def _size(row: Mapping[str, Any], problem: Problem) -> int:
@@ -80,8 +84,8 @@ def _size(row: Mapping[str, Any], problem: Problem) -> int:
     stated = auxiliary.get("length") if isinstance(auxiliary, Mapping) else row.get("length")
     if stated is None:
         return problem.size
-    if not isinstance(stated, int) or not 1 <= stated <= LARGEST:
-        raise UserError(f"the length must be 1 to {LARGEST}, not {stated!r}")
+    if not isinstance(stated, int) or isinstance(stated, bool) or not 1 <= stated <= LARGEST:
+        raise UserError(f"the length must be 1 to {LARGEST}, not {quoted(stated)}")
     if stated != problem.size and problem.subtask != "segments_intersect":
         raise UserError(f"the length is said to be {stated}, but the question has size {problem.size}")
     return stated

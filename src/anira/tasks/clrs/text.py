@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from anira.config import UserError, nearest
 from anira.tasks.clrs.algorithms import Algorithm, find_algorithm, find_subtask
-from anira.tasks.clrs.fields import STYLES, Field, Style, Value
+from anira.tasks.clrs.fields import STYLES, Field, Style, Value, quoted
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def read_answer(algorithm: Algorithm, text: str, size: int) -> tuple[Value, ...]
     """
     parts = text.rsplit(", ", len(algorithm.outputs) - 1) if len(algorithm.outputs) > 1 else [text]
     if len(parts) != len(algorithm.outputs):
-        raise UserError(f"an answer of {algorithm.name} holds {output_names(algorithm)}, not {text!r}")
+        raise UserError(f"an answer of {algorithm.name} holds {output_names(algorithm)}, not {quoted(text)}")
     values = tuple(field.read(part) for field, part in zip(algorithm.outputs, parts, strict=True))
     for field, value in zip(algorithm.outputs, values, strict=True):
         _check_entries(field, value, size + algorithm.extra)
@@ -98,7 +98,9 @@ def parse(question: str) -> Problem:
     header, inputs, names = question_lines(question)
     algorithm = find_algorithm(header)
     if names != output_names(algorithm):
-        raise UserError(f"a question of {header} ends in the line '{output_names(algorithm)}:', not '{names}:'")
+        raise UserError(
+            f"a question of {header} ends in the line '{output_names(algorithm)}:', not {quoted(f'{names}:')}"
+        )
     values = tuple(_read_inputs(algorithm, inputs))
     return Problem(header, algorithm, values, _checked_size(algorithm, values))
 

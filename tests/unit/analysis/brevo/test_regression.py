@@ -68,7 +68,7 @@ def test_the_stages_keep_what_is_there(tmp_path):
     assert (size.delta_categorical, size.retention) == (None, None)
     assert abs(found.fits.improvement.value) < 0.01
     assert found.fits.read.value < 0.01
-    assert found.intercept.low < 2 < found.intercept.high
+    assert found.intercept.low < 12 < found.intercept.high
     assert found.fits.expected_gain.low > 0  # rounding is noise
 
 
@@ -82,7 +82,7 @@ def test_sizes_off_the_line_are_found_by_categories(tmp_path):
 
 def test_depths_of_predecessors_tell_how_deep_an_instance_is(tmp_path):
     found = figures(tmp_path / "r", Graphs(instance_noise=1.0))
-    assert found.fits.read.low > 0.01
+    assert found.fits.read.low > 0.005
     assert found.read_correlation > 0.9
 
 
@@ -136,7 +136,9 @@ def test_constant_and_dependent_features_leave_no_nan(tmp_path):
 
 def test_a_most_probable_depth_that_never_moves_is_undefined(tmp_path):
     def edit(table):
-        return table.with_columns(exit_probs=pl.Series([[0.1, 0.9]] * len(table), dtype=pl.List(pl.Float32)))
+        return table.with_columns(
+            exit_probs=pl.Series([[0.1, 0.9, *[0.0] * 38]] * len(table), dtype=pl.List(pl.Float32))
+        )
 
     found = figures(tmp_path / "r", Graphs(effects={"dfs_depth": 0.3}), edit)
     assert found.fits.argmax.reason == found.fits.expected_gain.reason == "the most probable depth is constant"

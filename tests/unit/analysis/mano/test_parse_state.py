@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from statsmodels.regression.linear_model import OLS
+from tests.sealing_support import edit_table
 from tests.unit.analysis.parse_state_support import (
     LAW,
     Questions,
@@ -147,11 +148,10 @@ def test_shuffled_depths_show_nothing_but_differences_between_instances(tmp_path
 
 def test_only_questions_that_were_answered_right_count(tmp_path):
     records = write_questions(tmp_path, Questions(accuracy=0.5))
-    path = records / "tokens-k005.parquet"
     before = parse_state_figures(records, draws=2)
     wrong = pl.read_parquet(records / "instances-k005.parquet").filter(~pl.col("correct"))["instance_id"]
-    spoiled = pl.when(pl.col("instance_id").is_in(wrong.to_list())).then(9).otherwise(pl.col("exit_depth"))
-    pl.read_parquet(path).with_columns(exit_depth=spoiled.cast(pl.Int16)).write_parquet(path)
+    spoiled = pl.when(pl.col("instance_id").is_in(wrong.to_list())).then(1).otherwise(pl.col("exit_depth"))
+    edit_table(records / "tokens-k005.parquet", lambda table: table.with_columns(exit_depth=spoiled.cast(pl.Int16)))
     assert parse_state_figures(records, draws=2) == before
     right = pl.read_parquet(records / "instances-*.parquet")["correct"].sum()
     assert before.questions == right
@@ -208,16 +208,15 @@ def test_a_state_that_does_not_vary_says_so(tmp_path, size, reasons):
         assert (own[key].value, own[key].reason) == (None, reason)
     assert found.contrast("exit_depth", "completed").plain.value is None
     if size == 2:
-        assert own["operator", 1, "constant"].value == pytest.approx(5.25, abs=0.5)
+        assert own["operator", 1, "constant"].value == pytest.approx(15.25, abs=0.5)
         matched = found.contrast("exit_depth", "right_child").matched
         assert matched.reason == "r_t does not vary at equal position and d_t"
 
 
 def test_terms_that_move_together_are_not_told_apart(tmp_path):
     records = write_questions(tmp_path, Questions(knobs=(5,)))
-    path = records / "tokens-k005.parquet"
     same = (1 + pl.col("probe_completed_size")).alias("probe_stack_depth")
-    pl.read_parquet(path).with_columns(same).write_parquet(path)
+    edit_table(records / "tokens-k005.parquet", lambda table: table.with_columns(same))
     found = parse_state_figures(records, draws=2)
     for term in ("constant", "s_t", "d_t"):
         assert coefficients(found, "exit_depth")["operator", 1, term].reason == "s_t and d_t do not vary apart"
@@ -240,6 +239,6 @@ def test_a_policy_without_a_distribution_has_exit_depth_only(tmp_path):
 def test_other_records_are_refused(tmp_path, kind, change, complaint):
     records = write_questions(tmp_path, Questions(n=12))
     for path in records.glob(f"{kind}-*.parquet"):
-        change(pl.read_parquet(path)).write_parquet(path)
+        edit_table(path, change)
     with pytest.raises(UserError, match=complaint):
         parse_state_figures(records)

@@ -53,5 +53,5 @@ def test_a_weight_mixes_the_old_and_the_new_state() -> None:
 def test_padding_is_left_out_whatever_its_value(value: float) -> None:
     values, valid = torch.tensor([[2.0, 4.0, value]]), torch.tensor([[True, True, False]])
     zero = torch.zeros(1, 1, 3)
-    task = TaskLoss(ce=zero, predicted=zero.long(), answer_mask=valid, valid=valid, num_valid_tokens=8)
+    task = TaskLoss(ce=zero, answer_mask=valid, valid=valid, num_valid_tokens=8)
     assert task.mean_over_valid(values).item() == 0.75

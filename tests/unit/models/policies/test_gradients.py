@@ -78,10 +78,17 @@ def some_loss(h: Tensor) -> Tensor:
     return torch.sin(h * normal(HIDDEN, seed=3)).sum()
 
 
+def looked_at(run: Unrolled, lookahead: str) -> Tensor:
+    """Return g(d), without what lies beyond the first iteration after the exit if the look goes no further."""
+    beyond = torch.arange(1, DEPTH + 1) > run.activity().sum(-1, keepdim=True) + 1
+    return run.benefits().detach().masked_fill(beyond & (lookahead == "one"), 0.0)
+
+
+@pytest.mark.parametrize("lookahead", ["full", "one"])
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_early_decider(temperature: float) -> None:
+def test_early_decider(temperature: float, lookahead: str) -> None:
     logits = (2 * normal(TOKENS, DEPTH, seed=4)).requires_grad_()
-    policy = new_policy("anira-e", temperature=temperature)
+    policy = new_policy("anira-e", temperature=temperature, lookahead=lookahead)
     policy.decider = GivenLogits(logits)
     noise = torch.rand(TOKENS, DEPTH, generator=torch.Generator().manual_seed(5))
     run = unroll(policy, noise)
@@ -90,15 +97,16 @@ def test_early_decider(temperature: float) -> None:
     gumbel = -torch.log(-torch.log(noise.double()))
     y = torch.softmax((logits - logits.mean(-1, keepdim=True) + gumbel) / temperature, dim=-1).detach()
     assert torch.equal(run.activity().sum(-1).long(), y.argmax(-1) + 1)
-    stopping = run.benefits().detach().cumsum(-1)  # estimated change of the loss by stopping at k
+    stopping = looked_at(run, lookahead).cumsum(-1)  # estimated change of the loss by stopping at k
     expected = y / temperature * (stopping - (y * stopping).sum(-1, keepdim=True))
     assert expected.abs().max() > 1e-2
     torch.testing.assert_close(logits.grad, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_halting_decider() -> None:
+@pytest.mark.parametrize("lookahead", ["full", "one"])
+def test_halting_decider(lookahead: str) -> None:
     logits = (2 * normal(TOKENS, DEPTH - 1, seed=6)).requires_grad_()
-    policy = new_policy("anira-o")
+    policy = new_policy("anira-o", lookahead=lookahead)
     policy.decider = GivenLogits(*logits.split(1, dim=-1))
     noise = torch.rand(TOKENS, 1, generator=torch.Generator().manual_seed(7))
     run = unroll(policy, noise)
@@ -106,7 +114,7 @@ def test_halting_decider() -> None:
 
     alive = torch.cat([torch.zeros(TOKENS, 1), exits.log_survival(logits.detach())], dim=-1).exp()  # r(d - 1)
     assert torch.equal(run.activity(), (alive > noise).double())
-    later = (run.benefits().detach() * alive).flip(-1).cumsum(-1).flip(-1)[:, 1:]  # the sum over d > k
+    later = (looked_at(run, lookahead) * alive).flip(-1).cumsum(-1).flip(-1)[:, 1:]  # the sum over d > k
     expected = -logits.sigmoid().detach() * later
     assert expected.abs().max() > 1e-2
     torch.testing.assert_close(logits.grad, expected, rtol=1e-10, atol=1e-12)
@@ -151,7 +159,7 @@ def test_compute_loss_of_the_early_decider() -> None:
     run = unroll(policy, torch.rand(TOKENS, DEPTH, generator=torch.Generator().manual_seed(11)))
     valid = torch.arange(TOKENS) % 3 > 0
     zero = torch.zeros(1, TOKENS)
-    task = TaskLoss(ce=zero, predicted=zero.long(), answer_mask=valid, valid=valid, num_valid_tokens=100.0, scale=0.5)
+    task = TaskLoss(ce=zero, answer_mask=valid, valid=valid, num_valid_tokens=100.0, scale=0.5)
     policy.loss(run.state, task)["compute"].backward()
 
     log_ratio = (logits.log_softmax(-1) - exits.log_prior(DEPTH, 1.5, logits)).detach()

@@ -44,7 +44,7 @@ def states(dtype: torch.dtype) -> Tensor:
 
 def compute_loss(policy: ComputePolicy, state: object) -> Tensor:
     valid, zero = torch.ones(TOKENS, dtype=torch.bool), torch.zeros(1, TOKENS)
-    task = TaskLoss(ce=zero, predicted=zero.long(), answer_mask=valid, valid=valid, num_valid_tokens=TOKENS)
+    task = TaskLoss(ce=zero, answer_mask=valid, valid=valid, num_valid_tokens=TOKENS)
     return policy.loss(state, task)["compute"]
 
 

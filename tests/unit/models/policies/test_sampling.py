@@ -95,3 +95,11 @@ def test_policies_without_noise_do_not_sample(policy: str) -> None:
     model, ids = random_model(small_config(policy)), random_ids(2, 9)
     assert model.policy.noise_width == 0
     assert torch.equal(model.train()(ids).logits, model.eval()(ids).logits)
+
+
+@pytest.mark.parametrize("policy", ["anira-e", "anira-o"])
+def test_a_zero_start_decides_alike_for_every_token(policy: str) -> None:
+    ids = random_ids(3, 9)
+    usual, zero = (AniraForCausalLM(small_config(policy, {"zero_start": start}))(ids) for start in (False, True))
+    assert torch.equal(zero.exit_log_probs, zero.exit_log_probs[:1, :1].expand_as(zero.exit_log_probs))
+    assert not torch.equal(usual.exit_log_probs, usual.exit_log_probs[:1, :1].expand_as(usual.exit_log_probs))

@@ -55,7 +55,7 @@ def test_the_size_of_two_segments_is_the_stated_one():
         ({"question": QUESTION, "answer": "[0.0 0.5]"}, "pred has 2 entries where 3 belong"),
         ({"question": QUESTION, "answer": "yes"}, "pred must be a list"),
         ({"question": "heapsort:\nkey: []\npred:\n", "answer": "[]"}, "the input size is 0"),
-        ({"question": QUESTION, "answer": ANSWER, "algo_name": "quicksort"}, "said to be quicksort, but .* heapsort"),
+        ({"question": QUESTION, "answer": ANSWER, "algo_name": "quicksort"}, "said to be 'quicksort', but .* heapsort"),
         ({"question": QUESTION, "answer": ANSWER, "length": 4}, "said to be 4, but the question has size 3"),
         ({"question": QUESTION, "answer": ANSWER, "length": 0}, "the length must be 1 to 256, not 0"),
         ({"question": QUESTION, "answer": ANSWER, "length": -3}, "the length must be 1 to 256, not -3"),

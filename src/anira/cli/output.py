@@ -1,0 +1,57 @@
+"""The one place that prints: results on stdout, all else on stderr, with nothing in them that a terminal would obey."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from anira.config import UserError, json_text, printable
+
+
+def say(text: object = "") -> None:
+    """Print a result."""
+    _write(printable(str(text)), sys.stdout)
+
+
+def say_coloured(text: str) -> None:
+    """Print a result that has colours of ours; whoever made it has made what came from elsewhere printable."""
+    _write(text, sys.stdout)
+
+
+def say_json(value: Any, *, indent: int | None = None) -> None:
+    """Print a result for scripts."""
+    _write(json_text(value, indent=indent), sys.stdout)
+
+
+def tell(text: object) -> None:
+    """Print how things stand, at once."""
+    _write(printable(str(text)), sys.stderr)
+    flush()
+
+
+def flush() -> None:
+    """Hand on what was printed so far."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with _failures_named(stream):
+                stream.flush()
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if stream is None:  # whoever started us closed it
+        return
+    coding = stream.encoding or "utf-8"
+    # A terminal that has only ASCII shows other characters written out; an error would be no help.
+    with _failures_named(stream):
+        stream.write(text.encode(coding, "backslashreplace").decode(coding) + "\n")
+
+
+@contextmanager
+def _failures_named(stream: TextIO) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "stdout" if stream is sys.stdout else "stderr"
+        raise UserError(f"cannot write to {name}: {error.strerror or error}") from error

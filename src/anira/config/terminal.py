@@ -1,0 +1,45 @@
+"""Text for terminals: what a file or a name from elsewhere says is shown, never obeyed."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import Final
+
+_KEPT: Final = "\n\t"
+
+
+def printable(text: str) -> str:
+    r"""Return text with everything a terminal would act on, or that would change how the rest reads, written out.
+
+    Control characters (colours, titles, the cursor), marks that turn the direction of writing, and halves of characters
+    become what Python calls them; ends of lines and tabs stay.
+
+    >>> print(printable("run \x1b[31m1\r \u202e"))
+    run \x1b[31m1\r \u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in _KEPT else _escaped(one) for one in text)
+
+
+def command(*words: str | Path) -> str:
+    """Return a command that a shell reads as exactly these words.
+
+    >>> command("anira", "analyze", Path("my runs/a"), "--evaluation", "final")
+    "anira analyze 'my runs/a' --evaluation final"
+    """
+    return " ".join(_quoted(word) for word in words)
+
+
+def _escaped(one: str) -> str:
+    return one.encode("unicode_escape").decode()
+
+
+def _quoted(word: str | Path) -> str:
+    text = str(word)
+    if isinstance(word, Path) and text.startswith("-"):
+        text = f"./{text}"  # or it would be read as an option
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(text))
+    return f"$'{''.join(plain)}'"
