@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from anira.config.sealed import SEAL, end_line, facts_of, write_sealed
+from anira.config.strict import run_id
 from anira.training.checkpoint import MANIFEST, write_manifest
 
 
@@ -27,7 +28,7 @@ def seal(run: Path) -> None:
         files = {path.name: facts_of(path) for path in sorted(asked.parent.glob("*.parquet"))}
         write_sealed(asked, {**json.loads(asked.read_text()), "files": files})
     metrics = run / "metrics.jsonl"
-    metrics.write_bytes(metrics.read_bytes() + end_line(metrics.read_bytes()))
+    metrics.write_bytes(metrics.read_bytes() + end_line(metrics.read_bytes(), run_id(stored["config"])))
     write_sealed(run / "config.json", stored)
 
 

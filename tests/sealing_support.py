@@ -21,7 +21,7 @@ def seal_run(run: Path) -> Path:
     metrics = run / "metrics.jsonl"
     if metrics.exists():
         lines = [line for line in metrics.read_bytes().splitlines(keepends=True) if b'"kind": "end"' not in line]
-        metrics.write_bytes(b"".join(lines) + end_line(b"".join(lines)))
+        metrics.write_bytes(b"".join(lines) + end_line(b"".join(lines), run_id(stored["config"])))
     return run
 
 

@@ -104,8 +104,8 @@ def complaint(place: Place, name: str, whole) -> str | None:
     """Run a command on a damaged run; return what is wrong with what it does, or None."""
     outside, folder = content(place.outside), content(place.run.parent)
     status, out, err = call(place, name)
-    if isinstance(status, str):
-        return status
+    if status not in (0, 2):
+        return f"it ended with {status}: {err}"
     if content(place.outside) != outside:
         return "it changed something outside"
     if status == 2:
@@ -113,11 +113,15 @@ def complaint(place: Place, name: str, whole) -> str | None:
         if len(lines) != 1 or err.splitlines()[-1] != lines[0] or "Traceback" in err:
             return f"not one clear line: {err}"
         return "it refused, and changed the folder" if content(place.run.parent) != folder else None
+    return None if right(place.run, name, out, whole) else f"another result: {out[:300]} {err[:300]}"
+
+
+def right(run: Path, name: str, out: str, whole) -> bool:
+    """Say whether a command that succeeded gives what it gives for the whole run."""
     _, _, expected, good = whole[name]
-    if status == 0 and not all((place.run / path).exists() for path in LAST):
-        return None  # what is left is used: an older checkpoint, another evaluation, records that no run claims
-    same = out == expected if name in ("analyze", "generate") else same_files(place.run, name, good / "run")
-    return None if status == 0 and same else f"exit status {status}, and another result: {out[:300]} {err[:300]}"
+    if not all((run / path).exists() for path in LAST):
+        return True  # what is left is used: an older checkpoint, another evaluation, records that no run claims
+    return out == expected if name in ("analyze", "generate") else same_files(run, name, good / "run")
 
 
 def same_files(run: Path, name: str, good: Path) -> bool:

@@ -2,7 +2,8 @@
 
     evaluation.json   {"step": 500, ..., "files": {"tokens-k003.parquet": {"bytes": 52, "sha256": "9f..."}, ...},
                        "sha256": "3c..."}      the last one of all values before it
-    metrics.jsonl     ends, once the run is finished, with {"kind": "end", "sha256": "77..."} of all bytes before it
+    metrics.jsonl     ends, once the run is finished, with {"kind": "end", "run_id": "...", "sha256": "77..."}, the last
+                      one of all bytes before that line
 
 This finds damage and mistakes. It is no signature: whoever means to deceive can write a file anew, check-sum included.
 """
@@ -122,10 +123,10 @@ def check_file(folder: Path, name: str, facts: object) -> Path:
     return path
 
 
-def end_line(content: bytes) -> bytes:
-    """Return the line that ends a finished file of JSON lines.
+def end_line(content: bytes, run: str) -> bytes:
+    """Return the line that ends the finished metrics of a run.
 
-    >>> end_line(b'{"kind": "train"}\\n')[:35]
-    b'{"kind": "end", "sha256": "9053b6f3'
+    >>> end_line(b"...", "mano-fixed-cpu/1f2e3d4c-s0")[:66]
+    b'{"kind": "end", "run_id": "mano-fixed-cpu/1f2e3d4c-s0", "sha256": '
     """
-    return json_text({"kind": "end", SEAL: digest(content)}).encode() + b"\n"
+    return json_text({"kind": "end", "run_id": run, SEAL: digest(content)}).encode() + b"\n"

@@ -94,7 +94,7 @@ def _is_kind(dtype: pl.DataType, kind: str) -> bool:
 def _other_labels(asked: Mapping[str, Any], instances: pl.DataFrame) -> Iterator[str]:
     """Yield in what records are not those that their evaluation.json says they are."""
     for name in (name for name in LABELS if name in asked):
-        if not instances[name].eq_missing(asked[name]).all():
+        if instances[name].unique().to_list() != [asked[name]]:
             yield f"instances: {name} is not {asked[name]!r}, as {ASKED} says"
 
 

@@ -13,6 +13,7 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from anira.config import Interrupted, config_hash
+from anira.config.strict import run_id, stored_values
 from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.precision import choose_dtype
@@ -87,7 +88,7 @@ def train(
                 raise Interrupted(stop)
     _evaluate(run, step, "final", config.final_count)
     if run.accelerator.is_main_process:
-        run.metrics.finish()
+        run.metrics.finish(run_id(stored_values(run.config)))
 
 
 def _set_up(

@@ -161,10 +161,10 @@ class MetricsFile:
             raise UserError(f"{self.path} is damaged: lines that were there before its checkpoint have changed")
         self._kept = size
 
-    def finish(self) -> None:
-        """Write the last line, the check-sum of those before."""
+    def finish(self, run: str) -> None:
+        """Write the last line: whose lines they are, and the check-sum of those before."""
         self._append(b"")
-        self._append(end_line(self._content()))
+        self._append(end_line(self._content(), run))
 
     def _append(self, line: bytes) -> None:
         if self._kept is not None:

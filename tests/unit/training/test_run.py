@@ -184,7 +184,7 @@ def test_metrics_that_have_changed_before_the_checkpoint_are_refused(tmp_path, r
 
 def test_finished_metrics_end_with_their_check_sum(run):
     *lines, last = (run / "metrics.jsonl").read_bytes().splitlines(keepends=True)
-    assert last == end_line(b"".join(lines))
+    assert last == end_line(b"".join(lines), f"{run.parent.name}/{run.name}")
 
 
 def test_metrics_that_are_lost_are_not_filled_with_nothing(tmp_path, run):

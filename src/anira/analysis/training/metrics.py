@@ -2,7 +2,7 @@
 
 {"kind": "train", "step": 50, "depth_answer": 2.84, "gamma": 0.01, ...}              one batch of training rows
 {"kind": "eval", "step": 500, "knob": 3, "n": 200, "accuracy": 0.35, ...}            one knob of one evaluation
-{"kind": "end", "sha256": "77..."}                                                   the check-sum of all lines before
+{"kind": "end", "run_id": "...", "sha256": "77..."}                                  the check-sum of all lines before
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from anira.analysis.stored import is_finished
+from anira.analysis.stored import is_finished, read_config
 from anira.config import UserError
 from anira.config.folder import inside
 from anira.config.sealed import end_line, parse_json
+from anira.config.strict import run_id
 
 Metrics = tuple[Mapping[str, Any], ...]
 
@@ -40,8 +41,8 @@ def read_metrics(run: Path) -> Metrics:
     lines = path.read_bytes().split(b"\n")
     if is_finished(run):
         before = b"".join(line + b"\n" for line in lines[:-2])
-        if b"\n".join(lines[-2:]) != end_line(before):
-            raise UserError(f"{path} is damaged: its lines and their check-sum do not fit, though the run is finished")
+        if b"\n".join(lines[-2:]) != end_line(before, run_id(read_config(run))):
+            raise UserError(f"{path} is damaged: its last line does not fit the lines before it and the run")
     # What comes after the last end of a line is empty, or a line that was cut short.
     parsed = [_parse(line, path) for line in lines[:-1]]
     return tuple(line for line in parsed if line["kind"] != "end")
