@@ -1,5 +1,6 @@
 """What several test folders share: checked types, and running the command line, in this process or in a child."""
 
+import gc
 import os
 import resource
 import subprocess
@@ -20,6 +21,12 @@ from anira.cli import main  # noqa: E402
 # A slow machine is no bug: nothing here is judged by absolute time.
 settings.register_profile("anira", deadline=None)
 settings.load_profile("anira")
+
+
+def pytest_collection_finish() -> None:
+    """Take modules and tests out of the garbage collector's sight: they stay, and each full collection reads them."""
+    gc.collect()
+    gc.freeze()
 
 
 class Result(NamedTuple):

@@ -22,7 +22,8 @@ QUESTIONS = {
 def run(request, tmp_path_factory):
     """A run of each task, of large initial weights and next to no training, so that depths differ."""
     seed = 4 if request.param == "words" else 1
-    settings = {"steps": 4, "learning_rate": 1e-6, "model": {"initializer_range": 0.7}, "seed": seed}
+    model = {"initializer_range": 0.7, "policy": {"name": "anira-o"}}  # a decider that starts at zero has one depth
+    settings = {"steps": 4, "learning_rate": 1e-6, "model": model, "seed": seed}
     return train_tiny(tmp_path_factory.mktemp(request.param), f"{request.param}-anira-o-smoke", **settings)
 
 

@@ -24,7 +24,6 @@ def wait_until_it_writes(folder, child):
         time.sleep(0.02)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 @pytest.mark.parametrize(("stop", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
 def test_a_stopped_export_leaves_nothing(tmp_path, suffix, stop, word):
@@ -40,7 +39,6 @@ def test_a_stopped_export_leaves_nothing(tmp_path, suffix, stop, word):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_an_export_without_room_leaves_nothing(tmp_path, suffix):
     with start(tmp_path, suffix, count=40_000, first=NO_FILE_ABOVE_64K) as child:

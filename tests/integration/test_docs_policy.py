@@ -1,30 +1,12 @@
 """The policy of docs/add-a-policy.md is run as it stands there, so that the page cannot rot."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+from tests.training_support import Child
+
 DOC = Path(__file__).parents[2] / "docs" / "add-a-policy.md"
-
-
-def blocks() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", DOC.read_text(), flags=re.DOTALL)
-
-
-def test_the_example_runs_as_the_page_says(tmp_path: Path) -> None:
-    _, module, use = blocks()
-    (tmp_path / "settle.py").write_text(module)
-    (tmp_path / "use.py").write_text(use)
-    done = subprocess.run([sys.executable, "use.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("tensor([[")
-
-
-def test_the_example_decodes_exactly(tmp_path: Path) -> None:
-    _, module, _ = blocks()
-    (tmp_path / "settle.py").write_text(module)
-    check = """
+CHECK = """
 import settle, torch
 from anira.models import AniraConfig, AniraForCausalLM
 config = AniraConfig(vocab_size=9, hidden_size=16, intermediate_size=32, num_attention_heads=2, initializer_range=0.4,
@@ -36,5 +18,24 @@ assert len(whole.exit_depth.unique()) > 2, whole.exit_depth
 assert torch.equal(whole.exit_depth, cached.exit_depth)
 assert (whole.logits - cached.logits).abs().max() < 1e-9
 """
-    done = subprocess.run([sys.executable, "-c", check], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+
+
+def run(folder: Path, program: str) -> str:
+    """Run a program beside the page's module, in a process of its own, and return what it prints."""
+    _, module, _ = blocks()
+    (folder / "settle.py").write_text(module)
+    child = Child(folder, "--version", first=f"import sys; sys.path.insert(0, '')\n{program}")
+    assert child.status() == 0, child.err
+    return child.out
+
+
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", DOC.read_text(), flags=re.DOTALL)
+
+
+def test_the_example_runs_as_the_page_says(tmp_path: Path) -> None:
+    assert run(tmp_path, blocks()[2]).startswith("tensor([[")
+
+
+def test_the_example_decodes_exactly(tmp_path: Path) -> None:
+    run(tmp_path, CHECK)

@@ -13,7 +13,6 @@ from tests.training_support import TINY_WORDS, Child, assert_close_runs, begin, 
 
 from anira.training.checkpoint import latest_checkpoint
 
-pytestmark = pytest.mark.timeout(300)  # processes that do not agree wait for each other forever
 PRESET = "brevo-anira-o-smoke"
 FSDP = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()

@@ -21,7 +21,7 @@ from tests.training_support import (
 
 from anira.training.run import load_run
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 # Says how many numbers of the model this process holds.
 COUNT = """
 import sys

@@ -2,8 +2,9 @@
 
 from anira.models.cache import DepthCache
 from anira.models.configuration import AniraConfig
-from anira.models.modeling import AniraForCausalLM, AniraOutput
+from anira.models.modeling import AniraForCausalLM
 from anira.models.noise import uniform_noise
+from anira.models.output import AniraOutput
 from anira.models.policies import register_policy
 from anira.models.tokenizer import TaskTokenizer
 

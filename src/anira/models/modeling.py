@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
 from transformers import AutoConfig, AutoModelForCausalLM, Cache, GenerationMixin, PreTrainedModel
 from transformers import initialization as init
-from transformers.utils.generic import ModelOutput, can_return_tuple
+from transformers.utils.generic import can_return_tuple
 
 from anira.config import UserError
 from anira.models import arguments, card
@@ -21,30 +21,11 @@ from anira.models.execution import FlatList, Tokens, run_active, run_parallel
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
 from anira.models.noise import drawn_noise
+from anira.models.output import AniraOutput
 from anira.models.packing import PackedAttention, Packing, PartAttention
 from anira.models.policies import Allocation, ComputePolicy, Context, Forced, Readout, policy_class
 from anira.models.policies.decider import Decider
-
-
-@dataclass
-class AniraOutput(ModelOutput):
-    """What a forward call returns; token-wise tensors are (batch, time) of the tokens of this call."""
-
-    loss: Tensor | None = None
-    """The sum of `losses`."""
-    logits: Float[Tensor, "batch kept vocab"] | None = None
-    past_key_values: DepthCache | None = None
-    hidden_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
-    """On request: the prelude's output, the state after each iteration, and what the head reads (coda and norm)."""
-    exit_depth: Int[Tensor, "batch time"] | None = None
-    """The iteration whose state went to the coda; 0 at padding."""
-    executed: Int[Tensor, "batch time"] | None = None
-    """Iterations that were run; differs from exit_depth where an earlier state is read out (virtual exits)."""
-    exit_log_probs: Float[Tensor, "batch time depth"] | None = None
-    expected_depth: Float[Tensor, "batch time"] | None = None
-    iteration_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
-    """On request: the state before the first iteration and after each."""
-    losses: dict[str, Tensor] | None = None
+from anira.models.wrapped import policy_in_use
 
 
 @dataclass(frozen=True)
@@ -177,7 +158,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             logits_to_keep: return the logits of the last positions only, 0 is all; or of the positions in a tensor,
                 which with labels must be all that predict one: the last layer of the coda then runs on them alone.
         """
-        policy = _in_use(self.policy)
+        policy = policy_in_use(self.policy)
         cached = past_key_values is not None or bool(use_cache)
         arguments.check_call(policy, labels, cached, logits_to_keep, output_attentions)
         arguments.check_depth(self.config, policy, select, threshold, max_depth, exit_depth, noise)
@@ -322,19 +303,13 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         if isinstance(policy, Forced):
             policy = Forced(flat.pack(policy.exit_depth))
         core = run_active(self.model, policy, tokens, context, store, single=time == 1, keep_states=call.keep_states)
-        allocation = policy.allocation(core.state)
-        depth = flat.spread(allocation.exit_depth)
-        store.exit_depth[:, -time:] = depth
-        log_q, expected = allocation.exit_log_probs, allocation.expected_depth
+        allocation = policy.allocation(core.state).each(flat.spread)
+        store.exit_depth[:, -time:] = allocation.exit_depth
         z = flat.spread(policy.readout(core.h, core.state).states[-1], into=h0)
         return _Core(
             Readout(z[None], torch.ones_like(z[None, ..., 0])),
             core.state,
-            Allocation(
-                depth,
-                None if log_q is None else flat.spread(log_q),
-                None if expected is None else flat.spread(expected),
-            ),
+            allocation,
             flat.spread(core.executed),
             tuple(flat.spread(state, into=h0) for state in core.iteration_states),
         )
@@ -414,21 +389,6 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         raise UserError("continuous batching of transformers is not supported: call generate on a padded batch")
 
     generate_batch = continuous_batching_context_manager = init_continuous_batching
-
-
-def _in_use(policy: nn.Module) -> ComputePolicy:
-    """Return the policy, or the copy of it that PEFT trains in its place (`modules_to_save`).
-
-    PEFT's wrapper hands on every attribute but those that it has itself, and it has an `update`.
-    """
-    while not isinstance(policy, ComputePolicy):
-        wrapper: Any = policy
-        trained = wrapper.original_module
-        for adapter in wrapper.active_adapters if not wrapper.disable_adapters else ():
-            if adapter in wrapper.modules_to_save:  # a ModuleDict has no `get`
-                trained = wrapper.modules_to_save[adapter]
-        policy = trained
-    return policy
 
 
 AutoConfig.register("anira", AniraConfig, exist_ok=True)

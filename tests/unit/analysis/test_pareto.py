@@ -93,12 +93,12 @@ def test_equal_points_do_not_dominate_each_other():
 
 
 def test_better_in_both_by_chance_is_not_better():
-    """Points without a true difference, six at a time, over 40 draws."""
+    """Points without a true difference, six at a time, over 20 draws."""
     rng = np.random.default_rng(0)
     wrong = sum(
-        any(dominators(rng.random((6, 200)) < 0.8, rng.integers(1, 5, size=(6, 200)).astype(float))) for _ in range(40)
+        any(dominators(rng.random((6, 200)) < 0.8, rng.integers(1, 5, size=(6, 200)).astype(float))) for _ in range(20)
     )
-    assert wrong <= 6, "Holm holds the chance of any false one at 5%"
+    assert wrong <= 4, "Holm holds the chance of any false one at 5%"
 
 
 def test_a_difference_in_accuracy_alone_can_dominate():

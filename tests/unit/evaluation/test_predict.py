@@ -12,6 +12,7 @@ from anira.training.run import load_run
 
 MANO, BREVO, DEPO = TASKS["mano"], TASKS["brevo"], TASKS["depo"]
 RUN = {"batch_size": 32, "learning_rate": 0.01, "eval_every": 1000, "checkpoint_every": 1000, "log_every": 1000}
+RUN |= {"precision": "float64"}  # so that what is learned is the same on every CPU
 TRAINED = {
     "mano": {"task_config": {"modulus": 3, "min_size": 1, "max_size": 2}, "steps": 80},
     "brevo": {"task_config": {"min_nodes": 2, "max_nodes": 4}, "steps": 200},

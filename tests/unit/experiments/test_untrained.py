@@ -34,5 +34,5 @@ def test_every_token_has_the_depth_of_a_model_as_training_begins_with_it(tmp_pat
     for (i,), part in tokens.partition_by("instance_id", as_dict=True).items():
         with torch.no_grad():
             depth = fresh(torch.tensor([part["input_id"].to_list()])).expected_depth[0]
-        np.testing.assert_allclose(found.filter(instance_id=i)["untrained_1"], depth, rtol=1e-5)
+        np.testing.assert_allclose(found.filter(instance_id=i)["untrained_1"], depth, rtol=1e-4)
     assert untrained_depths(config, strings, models=2).equals(found)

@@ -65,7 +65,7 @@ def test_an_unshared_core_and_a_shared_one_cost_the_same():
 @pytest.mark.parametrize("policy", ["fixed", "anira-e", "anira-o"])
 def test_decoding_costs_what_it_multiplies_and_no_more(policy, shape):
     """Token by token, with tokens that exit early: what is skipped is not multiplied, and not counted."""
-    case = spread_case(small_config(policy, **shape), batch=1, time=12)
+    case = spread_case(small_config(policy, **shape), batch=1, time=8)
     session = Stepwise(case.model)
 
     def decode():

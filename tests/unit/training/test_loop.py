@@ -28,9 +28,9 @@ def test_the_first_line_is_what_the_model_says(tmp_path, task, variant):
     config = tiny_config(f"{task}-{variant}-smoke", steps=1, log_every=1, gamma_warmup_steps=4)
     line = metrics(resume(begin(tmp_path, config)), "train")[0]
     _, batch, output = first_forward(config)
-    assert line["loss"] == pytest.approx(output.loss.item(), rel=1e-6)
+    assert line["loss"] == pytest.approx(output.loss.item(), rel=1e-5)
     for name, part in output.losses.items():
-        assert line[name] == pytest.approx(part.item(), rel=1e-6)
+        assert line[name] == pytest.approx(part.item(), rel=1e-5)
     answer, prompt, last, right = [], [], [], 0
     ends = set((batch.lengths.cumsum(0) - 1).tolist())
     depths, labels = output.exit_depth[0].tolist(), batch.labels[0].tolist()
@@ -68,7 +68,7 @@ def test_gamma_warms_up_in_the_metrics_and_in_the_loss(tmp_path):
     constant = tiny_config(model=options, log_every=1)
     line = metrics(resume(begin(tmp_path / "constant", constant)), "train")[0]
     assert line["gamma"] == 0.5
-    assert lines[0]["compute"] == pytest.approx(line["compute"] / 4, rel=1e-6)
+    assert lines[0]["compute"] == pytest.approx(line["compute"] / 4, rel=1e-5)
     assert lines[0]["ce"] == line["ce"]
 
 

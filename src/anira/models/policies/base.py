@@ -99,13 +99,17 @@ class Allocation:
     """log q(d) of the executed, frozen graph, where the policy has a distribution."""
     expected_depth: Float[Tensor, "*tokens"] | None = None
 
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Allocation":
+        """Return the same with every tensor changed alike."""
+        tensors = (self.exit_depth, self.exit_log_probs, self.expected_depth)
+        depth, *rest = (None if tensor is None else change(tensor) for tensor in tensors)
+        assert depth is not None
+        return Allocation(depth, *rest)
+
     def only(self, valid: Bool[Tensor, "*tokens"]) -> "Allocation":
         """Return the same with zeros at padding."""
-        log_q, expected = self.exit_log_probs, self.expected_depth
-        return Allocation(
-            self.exit_depth * valid,
-            None if log_q is None else log_q.masked_fill(~valid.unsqueeze(-1), 0.0),
-            None if expected is None else expected.masked_fill(~valid, 0.0),
+        return self.each(
+            lambda tensor: tensor.masked_fill(~valid.view(*valid.shape, *[1] * (tensor.dim() - valid.dim())), 0)
         )
 
 

@@ -1,0 +1,30 @@
+"""What a forward call of the model returns."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float, Int
+from torch import Tensor
+from transformers.utils.generic import ModelOutput
+
+from anira.models.cache import DepthCache
+
+
+@dataclass
+class AniraOutput(ModelOutput):
+    """What a forward call returns; token-wise tensors are (batch, time) of the tokens of this call."""
+
+    loss: Tensor | None = None
+    """The sum of `losses`."""
+    logits: Float[Tensor, "batch kept vocab"] | None = None
+    past_key_values: DepthCache | None = None
+    hidden_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
+    """On request: the prelude's output, the state after each iteration, and what the head reads (coda and norm)."""
+    exit_depth: Int[Tensor, "batch time"] | None = None
+    """The iteration whose state went to the coda; 0 at padding."""
+    executed: Int[Tensor, "batch time"] | None = None
+    """Iterations that were run; differs from exit_depth where an earlier state is read out (virtual exits)."""
+    exit_log_probs: Float[Tensor, "batch time depth"] | None = None
+    expected_depth: Float[Tensor, "batch time"] | None = None
+    iteration_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
+    """On request: the state before the first iteration and after each."""
+    losses: dict[str, Tensor] | None = None
