@@ -148,7 +148,8 @@ def drawn_policy(rng: Random) -> dict[str, Any]:
         return {"name": name}
     own = {"temperature": rng.choice([0.5, 1.0, 2.0])} if name == "anira-e" else {"bias": rng.choice([-1.0, 0.0])}
     prior = {"gamma": rng.choice([0.1, 1.0]), "base": rng.choice([1.0, 1.25, 2.0])}
-    return {"name": name, **prior, "detach": rng.random() < 0.3, **own}
+    gradient = {"detach": rng.random() < 0.3, "lookahead": rng.choice(["full", "full", "one"])}
+    return {"name": name, **prior, **gradient, **own}
 
 
 def drawn_padding(rng: Random, batch: int, time: int) -> tuple[list[list[bool]], str]:

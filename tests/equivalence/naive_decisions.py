@@ -49,8 +49,8 @@ class Decision:
 class EarlyDecision(Decision):
     """ANIRA-E: q is a softmax of the prelude's output, and a depth beyond the iterations on offer gets the last one."""
 
-    def __init__(self, ask: Ask, logits: Tensor, temperature: float) -> None:
-        probs = list(softmax(logits))
+    def __init__(self, ask: Ask, logits: Tensor, temperature: float, lookahead: str) -> None:
+        probs, self.lookahead = list(softmax(logits)), lookahead
         self.soft: Tensor | None = None
         if ask.noise is None:
             depth = chosen(values(probs), ask.select or "mode", ask.threshold)
@@ -63,7 +63,7 @@ class EarlyDecision(Decision):
 
     def weight(self, depth: int) -> Tensor | float:
         hard = float(depth <= self.executed)
-        if self.soft is None or depth == 1:
+        if self.soft is None or depth == 1 or looks_away(self.lookahead, depth, self.executed):
             return hard
         return straight_through(hard, self.soft[depth - 1 :].sum())
 
@@ -71,18 +71,19 @@ class EarlyDecision(Decision):
 class OnlineDecision(Decision):
     """ANIRA-O: after each iteration but the last, the state gives the probability of halting there."""
 
-    def __init__(self, ask: Ask, decider: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, ask: Ask, decider: Callable[[Tensor], Tensor], lookahead: str) -> None:
         super().__init__(depth=ask.max_depth)
-        self.ask, self.decider = ask, decider
+        self.ask, self.decider, self.lookahead = ask, decider, lookahead
         self.rule = ask.select or "median"
         self.probs, self.left = [], [torch.ones((), dtype=torch.float64)]  # q(1), q(2) ..; r(0), r(1) ..
         self.level = {"median": 0.5, "quantile": ask.threshold}.get(self.rule)
         self.halted = False
 
     def weight(self, depth: int) -> Tensor | float:
-        if depth == 1 or depth > self.ask.max_depth or self.ask.noise is None:
-            return float(depth <= self.executed)
-        return straight_through(float(depth <= self.executed), self.left[depth - 1])
+        hard = float(depth <= self.executed)
+        if self.ask.noise is None or depth == 1 or looks_away(self.lookahead, depth, self.executed):
+            return hard
+        return straight_through(hard, self.left[depth - 1])
 
     def observe(self, depth: int, state: Tensor) -> None:
         super().observe(depth, state)
@@ -126,8 +127,8 @@ def decide(policy: dict[str, Any], ask: Ask, prelude: Tensor, decider: Callable[
         return Decision(ask.max_depth)
     if policy["name"] == "anira-e":
         logits = decider(prelude)
-        return EarlyDecision(ask, logits - logits.mean(), policy["temperature"])
-    return OnlineDecision(ask, decider)
+        return EarlyDecision(ask, logits - logits.mean(), policy["temperature"], policy["lookahead"])
+    return OnlineDecision(ask, decider, policy["lookahead"])
 
 
 def chosen(probs: list[float], rule: str, threshold: float | None) -> int:
@@ -157,6 +158,11 @@ def capped(probs: list[Tensor], max_depth: int) -> list[Tensor]:
 def softmax(logits: Tensor) -> Tensor:
     shares = torch.exp(logits - logits.max().detach())
     return shares / shares.sum()
+
+
+def looks_away(lookahead: str, depth: int, executed: int) -> bool:
+    """Say whether an iteration lies too far beyond the exit for the gradient to see it."""
+    return lookahead == "one" and depth > executed + 1
 
 
 def straight_through(hard: float, soft: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ class AniraEOptions:
 class AniraEState(State):
     """The distribution, the chosen depth, and in training the relaxed activity of each iteration."""
 
-    log_q: Float[Tensor, "*tokens depth"] | None
+    log_q: Float[Tensor, "*tokens offered"] | None
     exit_depth: Int[Tensor, "*tokens"]
     soft_activity: Float[Tensor, "*tokens depth"] | None
 
