@@ -217,7 +217,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(anira, here, monkeypa
     (path,) = (here / "runs").glob("*/*")
     assert status == 2
     assert err.splitlines()[-1].startswith("anira: cannot write ")
-    assert err.splitlines()[-1].endswith("checkpoints/step-4: [Errno 28] No space left on device")
+    assert err.splitlines()[-1].endswith("checkpoints/step-4: No space left on device")
     assert [folder.name for folder in (path / "checkpoints").iterdir()] == ["step-2"]
 
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))"

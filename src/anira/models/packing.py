@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -74,7 +74,7 @@ class Packing:
         """Whether all instances are equally long, so that spreading is a mere view."""
         return len(self.rows) == self.num_rows * self.longest
 
-    def spread(self, flat: Float[Tensor, "tokens *rest"]) -> Float[Tensor, "rows longest *rest"]:
+    def spread(self, flat: Shaped[Tensor, "tokens *rest"]) -> Shaped[Tensor, "rows longest *rest"]:
         """Give every instance its row; the rest is 0."""
         size = (self.num_rows, self.longest)
         if self.whole:

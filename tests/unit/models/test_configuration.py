@@ -74,7 +74,8 @@ def test_freeze_follows_from_the_layers_of_the_core(layers: int, freeze: str) ->
 
 def test_options_of_the_policy_are_completed() -> None:
     config = small_config("anira-e", options={"base": 1.25})
-    assert config.policy == {"name": "anira-e", "gamma": 0.1, "base": 1.25, "temperature": 1.0, "detach": False}
+    given = {"name": "anira-e", "gamma": 0.1, "base": 1.25, "temperature": 1.0, "detach": False}
+    assert config.policy == {**given, "lookahead": "full", "zero_start": False}
     assert AniraConfig().policy["name"] == "anira-e"
 
 

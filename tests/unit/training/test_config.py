@@ -52,7 +52,8 @@ def test_resolving_writes_out_every_default():
     assert config.task_config["operators"] == ["+", "-", "*"]
     assert config.model["freeze"] == "state"
     assert config.model["num_key_value_heads"] == config.model["num_attention_heads"]
-    assert config.model["policy"] == {"name": "anira-o", "gamma": 0.01, "base": 1.5, "bias": 0.0, "detach": False}
+    given = {"name": "anira-o", "gamma": 0.01, "base": 1.5, "bias": 0.0, "detach": False}
+    assert config.model["policy"] == {**given, "lookahead": "full", "zero_start": False}
     assert config.resolved() == config
 
 
