@@ -256,7 +256,7 @@ def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | R
     from anira.cli.train_progress import TrainProgress
     from anira.training import train
     from anira.training.finite import NonFiniteError
-    from anira.training.run import process
+    from anira.training.run import leave, process
     from anira.training.trackers import make_tracker
 
     path, plan = folder.path, options.non_finite
@@ -267,6 +267,7 @@ def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | R
             raise SystemExit(stop.status) from None
         except NonFiniteError:
             raise SystemExit(2) from None
+        leave()
         return
     steps = f"{config.steps} step{'s' * (config.steps > 1)}"
     processes = f", {process().num_processes} processes" if process().num_processes > 1 else ""
@@ -279,3 +280,4 @@ def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | R
     with TrainProgress(config.steps) as progress:
         made = [make_tracker(kind, path, config.preset) for kind in options.tracker]
         train(config, path, resume=resume, report=progress.line, trackers=made, non_finite=plan)
+    leave()

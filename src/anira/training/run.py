@@ -37,6 +37,12 @@ def process() -> PartialState:
     return PartialState(cpu=parse_flag_from_env("ACCELERATE_USE_CPU"))
 
 
+def leave() -> None:
+    """Part from the other processes of a run; one that ends without may be aborted while it waits for their threads."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
 class RunFolder:
     """A run's folder, locked while the run writes in it: two runs never share one.
 
