@@ -33,7 +33,7 @@ MISTAKES = {
     "no such folder": ("export mano --split eval -n 10 --out no/rows.jsonl", "does not exist: no"),
     "a folder of that name": ("export mano --split eval -n 10 --force --out folder.jsonl", "is a folder"),
     "a file of that name": ("export mano --split eval -n 10 --out there.parquet", "--force"),
-    "a folder that takes no files": ("export mano --split eval -n 10 --out /proc/rows.parquet", "/proc"),
+    "a folder that takes no files": ("export mano --split eval -n 10 --out /proc/rows.parquet", "the disk has 0 bytes"),
     "unknown benchmark": ("bench task", "did you mean 'tasks'?"),
     "too few rows to measure": ("bench tasks --rows 100", "multiple of 4096"),
     "no repeats": ("bench tasks --repeats 0", "at least 1"),
