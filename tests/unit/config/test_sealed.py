@@ -85,7 +85,7 @@ def test_a_listed_file_must_be_as_listed(tmp_path):
     (tmp_path / "a").write_bytes(b"content")
     facts = facts_of(tmp_path / "a")
     assert check_file(tmp_path, "a", facts) == tmp_path / "a"
-    for content in (b"Content", b"conten", b""):
+    for content in (b"Content", b"content.", b""):
         (tmp_path / "a").write_bytes(content)
         with pytest.raises(UserError, match="the content of a has changed"):
             check_file(tmp_path, "a", facts)
