@@ -1,5 +1,6 @@
 """What is refused for want of memory could not have run; what could is not refused."""
 
+import numpy as np
 import pytest
 import torch
 from tests.training_support import tiny_config
@@ -21,7 +22,7 @@ def test_the_floor_is_below_what_is_counted_on_the_model_and_near_it(name):
     config = shape(preset(name))
     counted = 16 * count_parameters(config)[0]
     assert 0.8 * counted < state_bytes(config) <= counted
-    kept = activation_bytes(config, full_cost(config, 4, 32))
+    kept = activation_bytes(config, full_cost(config, np.full(4, 32)))
     assert 0.6 * kept < step_bytes(config, 4 * 32) <= kept
 
 
@@ -50,7 +51,7 @@ def test_what_does_not_fit_is_refused_with_what_it_takes(changes, complaint):
 
 
 def test_parts_of_a_step_need_less(monkeypatch):
-    """Room for the rows of one part and no more."""
+    """Room for the rows of one part, and not for twice as many."""
     one, four = tiny_config(batch_size=64), tiny_config(batch_size=64, accumulation=4)
     part = state_bytes(shape(one)) + step_bytes(shape(one), 16 * one.max_length)
     monkeypatch.setattr("anira.config.machine.memory", lambda: part)
