@@ -1,6 +1,7 @@
 """Whether a run fits, into its own limits and into the machine: found before anything of it exists.
 
-What is compared with the memory is a floor, from the same counts as `estimate`: what is refused could not have run.
+What is compared with the memory is about the least that is needed, by the counts of `estimate` without deciders and
+decisions: what is refused could not have run.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from anira.training.run import process
 from anira.training.sharding import sharding_wanted
 
 _MOST_LAYERS: Final = 1000  # a bound against typing errors; building so many takes minutes already
-_ROW: Final = 32  # bytes of a token in a batch: ids and labels as they are made and as the model takes them
+_ROW: Final = 16  # bytes of a token in rows as they are made: ids and labels, in blocks and put together
 _RECORD: Final = 100  # bytes of a token in an evaluation, its probabilities of depths aside
 
 
@@ -39,8 +40,9 @@ def check_fits(config: TrainConfig) -> None:
     shape, share = config.make_model_config(task), config.batch_size // here.num_processes // config.accumulation
     wide = 2 if config.precision == "float64" else 1
     state = wide * state_bytes(shape) // (here.num_processes if sharding_wanted() else 1)
+    tokens = round(share * float(block.lengths.mean()))  # nothing is padded
     # Where a model is sharded, layers may be computed twice instead of being kept.
-    kept = 0 if sharding_wanted() else wide * step_bytes(shape, share * longest) // (2 if half else 1)
+    kept = 0 if sharding_wanted() else wide * step_bytes(shape, tokens) // (2 if half else 1)
     widths = f"hidden_size {shape.hidden_size} and intermediate_size {shape.intermediate_size}"
     _check_device(state, f"a model of {widths}", here.device)
     _check_device(state + kept, f"a step of {share} rows at {widths} and max_depth {shape.max_depth}", here.device)

@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_refused_with_what_it_takes(changes, complaint):
 
 
 def test_parts_of_a_step_need_less(monkeypatch):
-    """Room for the rows of one part and no more."""
+    """Room for the rows of one part, and not for twice as many."""
     one, four = tiny_config(batch_size=64), tiny_config(batch_size=64, accumulation=4)
     part = state_bytes(shape(one)) + step_bytes(shape(one), 16 * one.max_length)
     monkeypatch.setattr("anira.config.machine.memory", lambda: part)
