@@ -211,8 +211,10 @@ def edit_sealed(place: Place) -> str:
         [path for path in sorted(place.run.rglob("*.json")) if "sha256" in json.loads(path.read_text())]
     )
     values = plain(path)
-    # Of what a run says about its origin, nothing can be held against it: another version is another version.
+    # Nothing can be held against what a run says about its origin, or about what was asked for: that is but shown.
+    told = {name: values.pop(name) for name in ("n", "batch_size") if name in values}
     where = _change(values.get("config", values), place.draw)
+    values |= told
     path.write_text(_text({**values, SEAL: values_digest(values)}))
     return f"{where} of {path.name} edited and sealed"
 
