@@ -1,8 +1,11 @@
 # `make demo` and `make test` need Python 3.11, pip and make, and nothing else. A second call starts at once.
+# On Linux, PyPI's torch brings 2.2 GB of CUDA libraries. Without a GPU, name an index of torch's CPU builds:
+#   make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+TORCH_INDEX ?=
 WORKERS ?= 2
 TESTS ?= tests
 
@@ -28,12 +31,14 @@ $(VENV)/bin/python:
 
 # A stamp is older than the files that decide what is installed exactly when the environment must be made anew.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "installing anira into $(VENV) (first call only; about 2 minutes, 1.5 GB)"
+	@echo "installing anira into $(VENV) (first call only; minutes, and 1.5 GB of disk, or 7 GB with CUDA)"
+	$(if $(TORCH_INDEX),$(PIP) torch --index-url $(TORCH_INDEX))
 	$(PIP) -e .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "installing anira and its test tools into $(VENV) (first call only; about 2 minutes, 1.5 GB)"
+	@echo "installing anira and its test tools into $(VENV) (first call only; minutes, and 2 GB of disk, or 7 GB with CUDA)"
+	$(if $(TORCH_INDEX),$(PIP) torch --index-url $(TORCH_INDEX))
 	$(PIP) -e ".[dev]"
 	@touch $@ $(VENV)/.installed
 

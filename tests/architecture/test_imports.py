@@ -23,7 +23,8 @@ ALLOWED = {
     "analysis": {"config", "records"},
     "report": {"config", "analysis"},
     "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report"},
-    "cli": {"", *_EVALUATION, "evaluation", "training", "bench", "analysis", "report", "experiments"},
+    "sweeps": {*_EVALUATION, "evaluation", "training"},
+    "cli": {"", *_EVALUATION, "evaluation", "training", "sweeps", "bench", "analysis", "report", "experiments"},
     "": {"config", "tasks", "models"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""

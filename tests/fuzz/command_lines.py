@@ -9,7 +9,20 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tests.training_support import TINY_MODEL, TINY_WORDS
 
-from anira.cli import COMMANDS, analyze, bench, demo, evaluate, export, generate, import_clrs, report, reproduce
+from anira.cli import (
+    COMMANDS,
+    analyze,
+    bench,
+    demo,
+    evaluate,
+    export,
+    generate,
+    import_clrs,
+    report,
+    reproduce,
+    runs,
+    sweep,
+)
 from anira.cli import sample as sampling
 from anira.cli import tasks as listing
 from anira.cli import train as training
@@ -146,12 +159,15 @@ def _reproduce(draw: Random) -> Start:
     return ["reproduce", *draw.choice([[], ["nothing"], [draw.choice(ODD)]])], list(_options(reproduce.Options))
 
 
+_SWEEP = [option for option in _options(sweep.Options) if option[0] != "--dry-run"]
 _START: dict[str, Any] = {
     "tasks": _plain(["tasks"], listing.Options),
     "sample": _with_task("sample", sampling.Options, []),
     "export": _with_task("export", export.Options, ["--split", "eval", "-n", "3", "--out", "new.jsonl"]),
     "import": _plain(["import", "clrs", "file", "--out", "new.parquet"], import_clrs.Options),
     "train": _train,
+    "sweep": lambda draw: (["sweep", draw.choice(["mano-fixed-smoke", "file", *ODD]), "--dry-run"], _SWEEP),
+    "runs": _plain(["runs", "folder"], runs.Options),
     "evaluate": _plain(["evaluate", "run", "-n", "3"], evaluate.EvaluateOptions),
     "generate": _plain(["generate", "run", "+ 1 2"], generate.GenerateOptions),
     "analyze": _plain(["analyze", "run"], analyze.Options),

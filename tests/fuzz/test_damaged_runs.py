@@ -163,4 +163,4 @@ def test_damaged_runs_are_refused_or_give_the_right_result(whole, tmp_path, seed
         refused += status == 2
         shutil.rmtree(tmp_path / str(case))
     assert not wrong, "\n\n".join(wrong)
-    assert refused > CASES / 3, "most damages must matter"
+    assert refused > CASES / 6, "a command reads a part of a run only, but many damages must matter"

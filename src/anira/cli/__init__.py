@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from types import FrameType
 from typing import Final
@@ -25,6 +25,8 @@ COMMANDS: Final = {
     "export": ("anira.cli.export", "write rows of a task to a jsonl or Parquet file"),
     "import": ("anira.cli.import_clrs", "read published rows of CLRS-Text into a Parquet file"),
     "train": ("anira.cli.train", "train a model, or go on with a run that was stopped"),
+    "sweep": ("anira.cli.sweep", "train many runs: a plan of presets, seeds and grids, here, on Ray or on Slurm"),
+    "runs": ("anira.cli.runs", "list runs and how they stand"),
     "evaluate": ("anira.cli.evaluate", "run a checkpoint over a knob grid and write records"),
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
@@ -34,7 +36,9 @@ COMMANDS: Final = {
     "demo": ("anira.cli.demo", "train ANIRA-E and ANIRA-O on a small task and make a page of what came out: minutes"),
 }
 """Name -> (module with a function `run(argv)`, summary)."""
-_GO_ON = ("evaluate", "reproduce", "demo")  # the same words again go on from where they were stopped
+PLUGINS: list[str] = []
+"""Names of the modules that were imported for --plugin: processes that this one starts need them too."""
+_GO_ON = ("sweep", "evaluate", "reproduce", "demo")  # the same words again go on from where they were stopped
 _LONGEST_LINE: Final = 2000
 
 _HELP = """\
@@ -60,14 +64,19 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0, 2 for the user's error, 128 + number for a signal.
+    """Run one command and return the exit status."""
+    return guarded(lambda: _run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def guarded(act: Callable[[], None]) -> int:
+    """Do what a process is for and return its exit status: 0, 2 for the user's error, 128 + number for a signal.
 
     Errors that the user can correct become one line on stderr; anything else is a bug and keeps its traceback.
     """
     try:
         with _termination_as_interrupt():
             try:
-                _run(list(sys.argv[1:] if argv is None else argv))
+                act()
             finally:
                 flush()  # here, so that a closed pipe is noticed while we can still be silent about it
     except UserError as error:
@@ -122,7 +131,7 @@ def _run(argv: list[str]) -> None:
     else:
         module, _ = _find(command)
         keep_freed_memory()
-        _import_plugins(plugins)
+        import_plugins(plugins)
         try:
             import_module(module).run(words[1:])
         except KeyboardInterrupt as stop:
@@ -164,7 +173,8 @@ def _take_plugins(argv: list[str]) -> tuple[list[str], list[str]]:
     return words, plugins
 
 
-def _import_plugins(names: list[str]) -> None:
+def import_plugins(names: Sequence[str]) -> None:
+    """Import modules that register tasks and policies, from the current folder or installed."""
     if names:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 (sys.path holds strings)
     for name in names:
@@ -172,6 +182,7 @@ def _import_plugins(names: list[str]) -> None:
             raise UserError(f"--plugin takes the name of a module, not a path: {name!r}")
         try:
             import_module(name)
+            PLUGINS.append(name)
         except UserError:
             raise
         except (Exception, SystemExit) as error:

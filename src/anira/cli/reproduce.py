@@ -10,6 +10,9 @@ from tyro.conf import Positional, arg
 
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
+from anira.cli.runs import duration
+from anira.cli.sweep import cores, sweep
+from anira.cli.sweep_table import PER_THREAD
 from anira.config import UserError, nearest
 from anira.experiments import EXPERIMENTS
 
@@ -22,6 +25,7 @@ SUMMARY = (
 )
 ALL = "all"
 PUBLISHED = Path("results")
+_ASKED, _SHORT = 600.0, 60.0  # seconds from which the user must agree, and from which a sweep is worth its processes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +41,8 @@ class Options:
     runs: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/ in --out)")] = None
     """Folder of runs as `anira train --out` fills it: finished ones of an experiment's presets are used as they are,
     after those in results/ where the working directory has it; what is missing is trained here."""
+    yes: bool = False
+    """Train what is missing, even where that takes more than ten minutes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def run(argv: list[str]) -> None:
     if options.name not in (ALL, *EXPERIMENTS):
         raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
     names = list(EXPERIMENTS) if options.name == ALL else [options.name]
-    _announce(names, options)
+    _train_missing(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
     say(_table(done))
     if any(one.outcome for one in done):
@@ -73,21 +79,31 @@ def _list() -> str:
     return "\n".join(["experiments (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows])
 
 
-def _announce(names: list[str], options: Options) -> None:
-    """Say which runs are still to be trained, and at paper scale what they take, before the first of them begins."""
+def _train_missing(names: list[str], options: Options) -> None:
+    """Say which runs are still to be trained and what they take; train them by a sweep, if the user has agreed.
+
+    Runs of seconds are left to the experiments: a process for each would take longer to start.
+    """
     from anira.experiments.runs import missing_presets
-    from anira.training.estimate import estimate_lines
-    from anira.training.presets import preset
+    from anira.sweeps import Group, Plan, planned_runs
+    from anira.training.estimate import estimate, estimate_lines
 
     wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in EXPERIMENTS[name].runs)
     setting = _setting(options)
     missing = missing_presets(list(wanted), setting)
     if not missing:
         return
+    runs = planned_runs(Plan(groups=(Group(presets=tuple(missing)),)))
+    jobs = cores()
+    seconds = sum(estimate(run.config).flops for run in runs) / PER_THREAD / min(jobs, len(runs))
     places = " or ".join(str(place) for place in (*setting.published, setting.runs))
-    tell(f"to be trained, because {places} has no finished run: {', '.join(missing)}")
-    for line in estimate_lines([preset(name).resolved() for name in missing]) if options.scale == "paper" else []:
+    tell(f"to be trained, because {places} has no finished run: {', '.join(missing)} (about {duration(seconds)})")
+    for line in estimate_lines([run.config for run in runs]) if options.scale == "paper" else []:
         tell(line)
+    if seconds > _ASKED and not options.yes:
+        raise UserError(f"training what is missing takes about {duration(seconds)} here: say --yes, or give --runs")
+    if seconds > _SHORT:
+        sweep(runs, setting.runs, jobs=jobs)
 
 
 def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:

@@ -5,7 +5,6 @@ import dataclasses
 import inspect
 import itertools
 import os
-import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from anira.training import RunFolder, TrainConfig
 
 SUMMARY = "Train a model; resume one that was stopped with --resume RUN."
-_MEASURED = 1000  # steps from which compiling has paid for itself at the sizes of the cpu presets
 _DERIVED = ("num_key_value_heads", "freeze")  # follow from other options of the model, which may be given here
 
 
@@ -149,14 +147,16 @@ def _field_texts(cls: type) -> dict[str, str]:
 
 def _compiles(wish: str, steps: int) -> bool:
     """Resolve `--compile auto`, and say so where it means no."""
-    compiler = shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
-    if wish == "on" and compiler is None:
+    from anira.training.overrides import PAYS, compiler
+
+    found = compiler() is not None
+    if wish == "on" and not found:
         raise UserError("--compile on needs a C++ compiler (g++ or clang++), and none is found")
     if wish == "auto" and os.environ.get("ACCELERATE_USE_FSDP") == "true":
         return False  # every layer would be a graph of its own
-    if wish == "auto" and compiler is None:
+    if wish == "auto" and not found:
         tell("no C++ compiler found: training without compiling, about half as fast")
-    return wish == "on" or (wish == "auto" and compiler is not None and steps >= _MEASURED)
+    return wish == "on" or (wish == "auto" and found and steps >= PAYS)
 
 
 def _start(config: "TrainConfig", options: TrainOptions) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anira.tasks import BLOCK, IGNORE, Rows, Task
+from anira.tasks.offset import without_offset
 
 LARGEST = 2_000_000
 """Training rows beyond which the question is not asked: it takes a pass over all of them."""
@@ -23,11 +24,13 @@ class Overlap:
         found = [np.zeros(0, dtype=np.uint64)]
         for start in range(0, rows, BLOCK):
             block = task.rows(seed=seed, stream="train", start=start, count=min(BLOCK, rows - start))
+            block = without_offset(block)
             found.append(_hashes(block)[_ends(block)])
         self._seen = np.unique(np.concatenate(found))
 
     def seen(self, rows: Rows) -> list[bool]:
         """Say for each row whether training has read the very same one, of a dense row up to its last answer."""
+        rows = without_offset(rows)
         ends = _ends(rows)
         last = ends.shape[1] - 1 - ends[:, ::-1].argmax(axis=1)
         keys = _hashes(rows)[np.arange(len(rows)), last]

@@ -277,7 +277,7 @@ class BlockTask(ABC):
         key = (seed, stream, knob, block)
         if key not in self._blocks:
             index = np.arange(block * self.block, (block + 1) * self.block)
-            self._blocks[key] = self.generate(_generator(self.name, *key), index, knob)
+            self._blocks[key] = self.generate(addressed_generator(self.name, *key), index, knob)
             if len(self._blocks) > _CACHED_BLOCKS:
                 self._blocks.popitem(last=False)
         self._blocks.move_to_end(key)
@@ -295,7 +295,8 @@ def question_ids(vocab: Vocab, question: str, *, end: str) -> list[int]:
     return vocab.encode(" ".join(words))
 
 
-def _generator(*address: object) -> np.random.Generator:
+def addressed_generator(*address: object) -> np.random.Generator:
+    """Return the random stream of an address: the same for equal addresses, on any machine."""
     # The address does not hold the config: options that change only the serialisation keep the problems themselves,
     # so that two settings can be compared on the same instances.
     digest = hashlib.sha256(repr(address).encode()).digest()

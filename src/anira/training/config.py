@@ -7,6 +7,7 @@ from anira.config import UserError, check_finite, from_dict, later, to_dict
 from anira.models import AniraConfig
 from anira.models.policies import policy_class
 from anira.tasks import BlockTask, make_task
+from anira.tasks.offset import OffsetTask
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
 
@@ -19,6 +20,7 @@ _LEAST = {
     "warmup_steps": 0,
     "gamma_warmup_steps": 0,
     "max_length": 1,
+    "max_offset": 0,
     "threads": 1,
     "log_every": 1,
     "eval_every": 1,
@@ -56,6 +58,8 @@ class TrainSettings:
     """AdamW's weight decay."""
     clip: float = 1.0
     """Largest norm of the gradient."""
+    max_offset: int = later(0)
+    """Rows begin with up to so many more <bos>, at random, so that positions do not tell how hard an instance is."""
     max_length: int = 256
     """Longest row the model is built for; longer ones are an error."""
     precision: Literal["float32", "bfloat16", "float64"] | None = None
@@ -110,7 +114,8 @@ class TrainConfig(TrainSettings):
 
     def make_task(self) -> BlockTask:
         """Build the task."""
-        return make_task(self.task, self.task_config)
+        task = make_task(self.task, self.task_config)
+        return OffsetTask(task, self.max_offset) if self.max_offset else task
 
     def make_model_config(self, task: BlockTask) -> AniraConfig:
         """Build the model's configuration; the task gives the vocabulary."""
@@ -123,12 +128,12 @@ class TrainConfig(TrainSettings):
         """Return the same run with every default of task and model written out."""
         task = self.make_task()
         config = self.make_model_config(task)
-        model = {name: getattr(config, name) for name in _MODEL_FIELDS}
+        model = {name: getattr(config, name) for name in MODEL_FIELDS}
         return from_dict(TrainConfig, {**to_dict(self), "task_config": to_dict(task.config), "model": model})
 
 
 _SPECIAL = {"pad_token_id": "pad", "bos_token_id": "bos", "eos_token_id": "eos"}
-_MODEL_FIELDS = (
+MODEL_FIELDS = (
     "hidden_size",
     "intermediate_size",
     "num_attention_heads",

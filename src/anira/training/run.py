@@ -4,6 +4,7 @@ import fcntl
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ from anira.training.weights import check_fit, load_weights
 _OWN: Final = ("config.json", "metrics.jsonl", "records", CHECKPOINTS)
 """What a run writes in its folder; all but the first is a result."""
 _FOLDERS: Final = _OWN[2:]
+_TRIES, _PAUSE = 5, 0.05  # seconds
 
 
 def process() -> PartialState:
@@ -72,11 +74,9 @@ class RunFolder:
             if path.exists() and path.is_dir() != (name in _FOLDERS):
                 raise UserError(f"{path} must be a {'folder' if name in _FOLDERS else 'file'}: move it away")
         self._lock = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(self._lock):
             os.close(self._lock)
-            raise UserError(f"another process is training in {self.path}") from None
+            raise UserError(f"another process is training in {self.path}")
         for folder in (self.path, self.path / CHECKPOINTS):
             remove_parts(folder)  # of a process that was killed: whoever has the lock is alone here
         return self
@@ -131,6 +131,18 @@ class RunFolder:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, StrictDataclassError) as error:
             why = " ".join(str(error).split())
             raise UserError(f"{self.path} is not a run: config.json holds what cannot be ({why})") from error
+
+
+def _locked(lock: int) -> bool:
+    """Take a lock, trying again for a moment: whoever looks how a run stands holds it too, for an instant."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(_PAUSE)
+        else:
+            return True
+    return False
 
 
 class MetricsFile:

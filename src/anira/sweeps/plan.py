@@ -1,0 +1,254 @@
+"""What a sweep is to run: a plan is a TOML file, or what flags say, and stands for a list of runs.
+
+hours = 3                                  # for how long; what is left then goes on with the next call
+threads = 1                                # of each run: part of the run, because sums depend on it
+
+[[runs]]
+name = "s3"
+presets = ["words-anira-e-cpu", "words-anira-o-cpu"]
+seeds = "0:4"                              # both ends count, as in --knobs
+set = { steps = 4000 }
+grid = { "policy.gamma" = [0.03, 0.1] }    # every combination
+
+[[runs]]
+presets = ["words-z6-anira-o-cpu"]
+after = ["s3"]                             # begins when these are finished
+"""
+
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anira.config import UserError, check_finite, nearest
+from anira.config.strict import run_id, stored_values
+from anira.training import TrainConfig
+from anira.training.overrides import PAYS, compiler, override
+from anira.training.presets import preset
+
+_OWN = {"seed": "seeds", "threads": "threads of the plan"}  # options that a plan has a word of its own for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Runs that belong together: every preset with every seed and every combination of the grid."""
+
+    presets: tuple[str, ...]
+    name: str = ""
+    seeds: tuple[int, ...] = (0,)
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Options that are not the preset's, by the names that `anira train` has for them."""
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Options of which every combination of values is run."""
+    after: tuple[str, ...] = ()
+    """Names of groups that must be finished first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All groups, and the limits under which they run."""
+
+    groups: tuple[Group, ...]
+    threads: int = 1
+    """CPU threads of each run; part of the run, because sums depend on it in the last digit."""
+    hours: float | None = None
+    """How long the sweep may take; runs that are under way then stop with a checkpoint."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """One run of a plan."""
+
+    id: str
+    """Its folder below the folder of all runs: <preset>/<hash8>-s<seed>."""
+    config: TrainConfig
+    changes: Mapping[str, Any]
+    """In what it is not the preset, the seed aside."""
+    after: frozenset[str] = frozenset()
+    """Runs that must be finished first."""
+
+    @property
+    def label(self) -> str:
+        """Name the run for people.
+
+        >>> planned_runs(Plan(groups=(Group(presets=("mano-fixed-smoke",), set={"steps": 9}),)))[0].label
+        'mano-fixed-smoke seed 0 steps=9'
+        """
+        changes = "".join(f" {name}={value}" for name, value in self.changes.items())
+        return f"{self.config.preset} seed {self.config.seed}{changes}"
+
+
+def read_plan(path: Path) -> Plan:
+    """Return the plan in a TOML file; whatever it says that has no meaning is an error."""
+    try:
+        data = tomllib.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"cannot read the plan {path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        return make_plan(data)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def make_plan(data: Mapping[str, Any]) -> Plan:
+    """Return the plan that plain values stand for.
+
+    >>> make_plan({"runs": [{"presets": ["mano-fixed-cpu"], "seeds": "0:2"}]}).groups[0].seeds
+    (0, 1, 2)
+    """
+    _check_keys(data, ("runs", "threads", "hours"), "a plan")
+    found = data.get("runs")
+    if not isinstance(found, list) or not found:
+        raise UserError('a plan needs [[runs]] with presets = ["..."]')
+    plan = Plan(groups=tuple(_group(one) for one in found), threads=data.get("threads", 1), hours=data.get("hours"))
+    check_limits(plan)
+    return plan
+
+
+def check_limits(plan: Plan) -> None:
+    """Raise a UserError for limits that no run can keep."""
+    check_finite(plan.hours, "hours")
+    if type(plan.threads) is not int or plan.threads < 1:
+        raise UserError(f"threads must be a whole number of at least 1, not {plan.threads!r}")
+    if plan.hours is not None and (type(plan.hours) not in (int, float) or plan.hours <= 0):
+        raise UserError(f"hours must be a positive number, not {plan.hours!r}")
+
+
+def parse_seeds(value: object) -> tuple[int, ...]:
+    """Return the seeds that a text, a number or a list names.
+
+    >>> parse_seeds("0:2,7"), parse_seeds([3, 4])
+    ((0, 1, 2, 7), (3, 4))
+    """
+    if isinstance(value, str):
+        seeds: list[Any] = []
+        for part in value.split(","):
+            ends = [end.strip() for end in part.split(":")]
+            if len(ends) > 2 or not all(end.isdecimal() and len(end) < 7 for end in ends):
+                raise UserError(f"seeds are written as 0:4 or 1,2,7, not {value!r}")
+            seeds += range(int(ends[0]), int(ends[-1]) + 1)
+    else:
+        seeds = value if isinstance(value, list) else [value]
+    if not seeds or any(type(seed) is not int for seed in seeds) or len(set(seeds)) < len(seeds):
+        raise UserError(f"seeds must be distinct whole numbers, and at least one: {value!r}")
+    return tuple(seeds)
+
+
+def planned_runs(plan: Plan) -> list[PlannedRun]:
+    """Return all runs of a plan, each once, in its order; what cannot be run is an error."""
+    _check_names(plan.groups)
+    made: dict[str, PlannedRun] = {}
+    of_group: dict[str, set[str]] = {}
+    for group in _in_order(plan.groups):
+        after = frozenset().union(*(of_group[name] for name in group.after))
+        runs = _runs(group, plan.threads, after)
+        if group.name:
+            of_group[group.name] = {run.id for run in runs}
+        for run in runs:
+            made.setdefault(run.id, run)
+    return list(made.values())
+
+
+def _runs(group: Group, threads: int, after: frozenset[str]) -> list[PlannedRun]:
+    runs = []
+    for name in group.presets:
+        for values in itertools.product(*group.grid.values()):
+            changes = {**group.set, **dict(zip(group.grid, values, strict=True))}
+            for seed in group.seeds:
+                config = override(preset(name, seed=seed), {"threads": threads, **changes})
+                if "compile" not in changes:
+                    config = override(config, {"compile": config.steps >= PAYS and compiler() is not None})
+                runs.append(PlannedRun(id=run_id(stored_values(config)), config=config, changes=changes, after=after))
+    return runs
+
+
+def _group(data: Any) -> Group:
+    if not isinstance(data, Mapping):
+        raise UserError(f"[[runs]] must be a table of keys and values, not {data!r}")
+    names = ("presets", "name", "seeds", "set", "grid", "after")
+    _check_keys(data, names, "[[runs]]")
+    lists = {key: data.get(key, []) for key in ("presets", "after")}
+    for key, value in lists.items():
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise UserError(f"{key} must be a list of names, not {value!r}")
+    tables = {key: data.get(key, {}) for key in ("set", "grid")}
+    for key, value in tables.items():
+        if not isinstance(value, Mapping):
+            raise UserError(f"{key} must be a table of options, not {value!r}")
+    if not isinstance(data.get("name", ""), str):
+        raise UserError(f"name must be text, not {data['name']!r}")
+    return check_group(
+        Group(
+            presets=tuple(lists["presets"]),
+            name=data.get("name", ""),
+            seeds=parse_seeds(data.get("seeds", 0)),
+            set=_flat(tables["set"]),
+            grid=_flat(tables["grid"]),
+            after=tuple(lists["after"]),
+        )
+    )
+
+
+def check_group(group: Group) -> Group:
+    """Return a group if it can be run."""
+    if not group.presets:
+        raise UserError('[[runs]] needs presets = ["..."]')
+    for name in (*group.set, *group.grid):
+        if name in _OWN:
+            raise UserError(f"{name} is not set here: use {_OWN[name]}")
+    for name, values in group.grid.items():
+        if name in group.set:
+            raise UserError(f"{name} is set and is in the grid: leave one out")
+        if not isinstance(values, list | tuple) or not values:
+            raise UserError(f"the grid needs a list of values for {name}, not {values!r}")
+        if len({repr(value) for value in values}) < len(values):
+            raise UserError(f"the grid has a value of {name} twice: {values!r}")
+    return group
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options by dotted names: TOML reads policy.gamma = 0.1 as a table in a table.
+
+    >>> _flat({"policy": {"gamma": 0.1}, "steps": 5})
+    {'policy.gamma': 0.1, 'steps': 5}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": inner for key, inner in _flat(value).items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _check_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise UserError(f"unknown key {key!r} in {where}: {nearest(key, known)}")
+
+
+def _check_names(groups: Sequence[Group]) -> None:
+    names = [group.name for group in groups if group.name]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"two groups of runs are called {name!r}")
+    for group in groups:
+        for name in group.after:
+            if name not in names:
+                raise UserError(f"after = {name!r} names no group of runs: {nearest(name, names or ['(none)'])}")
+
+
+def _in_order(groups: Sequence[Group]) -> list[Group]:
+    """Return the groups so that each comes after those that it waits for."""
+    ordered: list[Group] = []
+    left = list(groups)
+    while left:
+        done = {group.name for group in ordered}
+        ready = [group for group in left if set(group.after) <= done]
+        if not ready:
+            raise UserError(f"these groups of runs wait for each other: {', '.join(g.name or '?' for g in left)}")
+        ordered += ready
+        left = [group for group in left if group not in ready]
+    return ordered

@@ -1,0 +1,54 @@
+"""A preset with other options, by the names that `anira train` has for them: steps, task.modulus, policy.gamma."""
+
+import dataclasses
+import shutil
+from collections.abc import Mapping
+from typing import Any, Final
+
+from anira.config import UserError, from_dict, nearest, to_dict
+from anira.models.policies import policy_class
+from anira.training.config import MODEL_FIELDS, TrainConfig, TrainSettings
+
+PAYS: Final = 1000
+"""Steps from which compiling has paid for itself at the sizes of the cpu presets."""
+
+
+def override(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
+    """Return a run with some options changed and every default written out; an option that is not there is refused.
+
+    >>> from anira.training.presets import preset
+    >>> run = override(preset("mano-anira-o-smoke"), {"steps": 5, "task.modulus": 7, "policy.gamma": 0.3})
+    >>> run.steps, run.task_config["modulus"], run.model["policy"]["gamma"]
+    (5, 7, 0.3)
+    """
+    parts: dict[str, dict[str, Any]] = {"": {}, "task": {}, "model": {}, "policy": {}}
+    known = option_names(config)
+    for name, value in changes.items():
+        if name not in known:
+            raise UserError(f"{config.preset} has no option {name!r}: {nearest(name, known)}")
+        part, _, key = name.rpartition(".")
+        parts[part][key] = value
+    values = {
+        **to_dict(config),
+        **parts[""],
+        "task_config": {**config.task_config, **parts["task"]},
+        "model": {**config.model, **parts["model"], "policy": {**config.model["policy"], **parts["policy"]}},
+    }
+    return from_dict(TrainConfig, values).resolved()
+
+
+def option_names(config: TrainConfig) -> list[str]:
+    """Return the names of all options of a run."""
+    policy = policy_class(config.model["policy"]["name"]).Options
+    return [
+        *(field.name for field in dataclasses.fields(TrainSettings)),
+        "compile",
+        *(f"task.{field.name}" for field in dataclasses.fields(config.make_task().config)),
+        *(f"model.{name}" for name in MODEL_FIELDS if name != "policy"),
+        *(f"policy.{field.name}" for field in dataclasses.fields(policy)),
+    ]
+
+
+def compiler() -> str | None:
+    """Return the C++ compiler that torch.compile would use, if there is one."""
+    return shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")

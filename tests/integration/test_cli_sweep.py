@@ -1,0 +1,176 @@
+"""`anira sweep` as it is used: killed and called again, refused in one line, and on real executors."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.training_support import TINY_MODEL, TINY_RUN, assert_same_run, begin, resume
+
+from anira.cli import main
+from anira.cli.sweep import Options, _job, _plan
+from anira.config import save
+from anira.sweeps import PlannedRun, planned_runs
+from anira.sweeps.executors.slurm import SlurmExecutor
+from anira.training import RunFolder
+from anira.training.status import run_status
+
+SET = [f"{name}={value}" for name, value in TINY_RUN.items() if name != "threads"]
+SET += [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
+WORDS = ["mano-anira-o-smoke", "words-anira-e-smoke", "--seeds", "0:2", "--set", *SET]
+
+
+def planned(folder):
+    """Return the configurations that a sweep has written for its jobs, as their folders."""
+    return sorted(path for path in folder.glob("*/*") if (path / "config.json").is_file())
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The six runs of WORDS, trained one by one in this process."""
+    root = tmp_path_factory.mktemp("whole")
+    options = Options(what=tuple(WORDS[:2]), seeds="0:2", set=tuple(SET))
+    return {run.id: resume(begin(root, run.config)) for run in planned_runs(_plan(options))}
+
+
+def finished(out, whole):
+    for name, expected in whole.items():
+        assert run_status(out / name).state == "finished", name
+        assert_same_run(out / name, expected)
+
+
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_three_times_ends_as_an_undisturbed_one(whole, tmp_path):
+    words = [sys.executable, "-m", "anira.cli", "sweep", *WORDS, "--out", str(tmp_path)]
+    for kill in range(3):
+        with (tmp_path / f"err-{kill}").open("wb") as err:
+            sweep = subprocess.Popen(words, stderr=err, start_new_session=True)
+        wait_for(lambda kill=kill: len(list(tmp_path.glob("*/*/checkpoints/*"))) > 2 * kill)
+        os.kill(sweep.pid, signal.SIGKILL)
+        sweep.wait()
+    assert subprocess.run(words, check=False, timeout=300).returncode == 0
+    finished(tmp_path, whole)
+    assert main(["sweep", *WORDS, "--out", str(tmp_path)]) == 0
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_stops_its_runs_and_says_how_to_go_on(tmp_path):
+    words = ["sweep", "mano-anira-o-smoke", "--set", "steps=100000", "--out", str(tmp_path)]
+    sweep = subprocess.Popen([sys.executable, "-m", "anira.cli", *words], stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: list(tmp_path.glob("*/*/checkpoints/*")))
+    sweep.send_signal(signal.SIGTERM)
+    _, err = sweep.communicate(timeout=120)
+    assert sweep.returncode == 128 + signal.SIGTERM
+    assert f"anira: terminated; go on with: anira {' '.join(words)}" in err
+    (run,) = planned(tmp_path)
+    assert run_status(run).state == "stopped"
+
+
+@pytest.mark.slow
+def test_on_ray_a_lost_worker_is_retried(whole, tmp_path):
+    words = [sys.executable, "-m", "anira.cli", "sweep", *WORDS, "--out", str(tmp_path), "--on", "ray", "--jobs", "2"]
+    with (tmp_path / "err").open("wb") as err:
+        sweep = subprocess.Popen(words, stderr=err)
+    wait_for(lambda: list(tmp_path.glob("*/*/checkpoints/*")))
+    killed = False
+    for child in psutil.Process(sweep.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            below = [" ".join(one.cmdline()) for one in child.children()]
+            if child.name().startswith("ray::") and any("anira.cli.job" in line for line in below):
+                child.kill()
+                killed = True
+                break
+    assert killed
+    assert sweep.wait(300) == 0, (tmp_path / "err").read_text()
+    finished(tmp_path, whole)
+
+
+@pytest.mark.slow
+def test_through_submitit_a_job_at_its_time_limit_is_queued_again(whole, tmp_path):
+    """Slurm itself is not here: submitit's own stand-in runs and signals the job as Slurm does."""
+    name, expected = next(iter(whole.items()))
+    config = RunFolder(expected).read_config()
+    job = _job(tmp_path, PlannedRun(id=name, config=config, changes={}))
+    save(config, Path(job.words[3]))
+    executor = SlurmExecutor(tmp_path, cluster="local", timeout_min=10)
+    (handle,) = executor.start([job])
+    wait_for(lambda: list(tmp_path.glob("*/*/checkpoints/*")) or handle.poll() is not None)
+    assert executor.adopt(job) is not None or handle.poll() is not None
+    if handle.poll() is None:
+        handle.job._interrupt(timeout=False)
+    wait_for(lambda: handle.poll() is not None)
+    assert handle.poll().status == 0
+    assert_same_run(tmp_path / name, expected)
+
+
+def wait_for(condition, seconds=240):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name a plan or presets"),
+        (["nothing.toml"], "cannot read the plan nothing.toml: No such file"),
+        (["a.toml", "--seeds", "0:1"], "a plan stands alone"),
+        (["mano-fixed-smoke", "--set", "steps"], "NAME=VALUE"),
+        (["mano-fixed-smoke", "--set", "stepz=1"], "has no option 'stepz'"),
+        (["mano-fixed-smoke", "--set", "steps=1", "steps=2"], "twice"),
+        (["mano-fixed-smoke", "--jobs", "0"], "--jobs must be at least 1"),
+        (["mano-fixed-smoke", "--jobs", "500", "--threads", "2"], "do not fit"),
+        (["mano-fixed-smoke", "--hours", "0"], "hours must be a positive number"),
+        (["mano-fixed-smoke", "--slurm", "timeout_min=5"], "--slurm goes with --on slurm"),
+        (["mano-fixed-smoke", "--on", "cloud"], "--on must be one of"),
+        (["mano-fixed-smoke", "--set", "batch_size=1000000000"], "takes about"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_starts(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", *words]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("on", "package"), [("ray", "ray"), ("slurm", "submitit")])
+def test_a_package_that_is_not_installed_is_named(on, package, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("anira.sweeps.executors.base.find_spec", lambda name: None)
+    assert main(["sweep", "mano-fixed-smoke", "--out", str(tmp_path / "runs"), "--on", on]) == 2
+    assert capsys.readouterr().err == f"anira: --on {on} needs {package}: pip install 'anira[sweeps]'\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_slurm_that_is_not_here_is_one_line(tmp_path, capsys):
+    assert main(["sweep", "mano-fixed-smoke", "--out", str(tmp_path / "runs"), "--on", "slurm"]) == 2
+    assert "Slurm cannot be used" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_what_is_to_do_and_does_nothing(whole, tmp_path, capsys):
+    out = next(iter(whole.values())).parents[1]
+    assert main(["sweep", *WORDS, "--out", str(out), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "6 runs, 0 to do: 0.0e+00 FLOPs" in said
+    assert main(["sweep", *WORDS, "--out", str(tmp_path / "runs"), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("not begun") == 6 and "6 runs, 6 to do" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_are_listed(whole, capsys, tmp_path):
+    out = next(iter(whole.values())).parents[1]
+    assert main(["runs", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("finished") == 6 and said.count("8 of 8") == 6
+    assert main(["runs", str(out), "--json"]) == 0
+    assert capsys.readouterr().out.count('"state": "finished"') == 6
+    for place in (tmp_path, tmp_path / "nothing"):
+        assert main(["runs", str(place)]) == 2
