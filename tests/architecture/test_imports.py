@@ -21,7 +21,7 @@ ALLOWED = {
     "training": {*_EVALUATION, "evaluation"},
     "bench": _EVALUATION,
     "analysis": {"config", "records"},
-    "report": {"config", "analysis"},
+    "report": {"config", "records", "analysis"},
     "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
     "cli": {"", *_EVALUATION, "evaluation", "training", "sweeps", "bench", "analysis", "report", "experiments"},

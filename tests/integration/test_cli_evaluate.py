@@ -97,6 +97,7 @@ def test_its_final_records_are_those_of_training(anira, run, copy):
         ("--threshold 0.75", "step-000004-n5-t0.75", {"select": "quantile", "threshold": 0.75}),
         ("--generate", "step-000004-n5-generated", {"decode": "generated"}),
         ("--override permuted", "step-000004-n5-permuted", {"override": "permuted"}),
+        ("--depth 2", "step-000004-n5-depth-2", {"override": "depth-2"}),
         ("--name mine", "mine", {"n": 5}),
     ],
 )
@@ -148,6 +149,10 @@ MISTAKES = {
     "unknown rule": ("{run} --select best", "not 'best'"),
     "unknown override": ("{run} --override none", "--override must be"),
     "generate and override": ("{run} --generate --override permuted", "leave out --generate"),
+    "depth of nothing": ("{run} --depth 0", "--depth must be at least 1, not 0"),
+    "too deep": ("{run} --depth 4", "the model has at most depth 3: 4 cannot be forced"),
+    "depth and rule": ("{run} --depth 1 --select mode", "leave out --override, --select and --threshold"),
+    "depth and override": ("{run} --depth 1 --override permuted", "leave out --override"),
     "unknown option": ("{run} --knob 3", "perhaps you meant --knobs"),
 }
 

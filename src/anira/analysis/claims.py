@@ -11,6 +11,7 @@ from anira.analysis.nulls import Null, nulls_cover_zero
 from anira.analysis.summary import Labels, Summary
 from anira.analysis.verdict import Evidence, Verdict, judge, why_silent
 from anira.config import json_text
+from anira.records.overrides import override_words
 
 T = TypeVar("T")
 
@@ -81,7 +82,7 @@ def experiment(labels: Labels) -> str:
     if labels.decode != "parallel":
         words.append(labels.decode)
     if labels.override:
-        words.append(f"depths {labels.override}")
+        words.append(f"depths {override_words(labels.override)}")
     return ", ".join(words)
 
 

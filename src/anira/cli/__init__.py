@@ -33,7 +33,10 @@ COMMANDS: Final = {
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "reproduce": ("anira.cli.reproduce", "make a table or figure of the paper, training what it needs"),
     "bench": ("anira.cli.bench", "measure speed on this machine"),
-    "demo": ("anira.cli.demo", "train ANIRA-E and ANIRA-O on a small task and make a page of what came out: minutes"),
+    "demo": (
+        "anira.cli.demo",
+        "train ANIRA-O where depth is needed and where it is not, and make a page: minutes",
+    ),
 }
 """Name -> (module with a function `run(argv)`, summary)."""
 PLUGINS: list[str] = []

@@ -1,35 +1,41 @@
-"""`anira demo`: train ANIRA-E and ANIRA-O on a small task and make the page that shows what came out."""
+"""`anira demo`: one policy on two tasks of equal size, one of which needs depth, and a page of what came out."""
 
 import dataclasses
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from tyro.conf import arg
 
 from anira.cli.drawing import draw_instance, draw_probes, legend
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
+from anira.cli.sweep import cores, sweep
 from anira.config import UserError, command
 from anira.tasks import make_task
 
 if TYPE_CHECKING:
+    from anira.analysis import Summary
     from anira.training import TrainConfig
 
-VARIANTS: Final = ("anira-e", "anira-o")
-QUESTION: Final = "+ + 5 3 - 12 17"
-STEPS: Final = 1500
+GROUPS: Final = {"S3": "words", "Z6": "words-z6"}
+"""Groups of six elements with the names of their presets: in the second one the order of letters does not matter."""
+DEPTHS: Final = (1, 2, 3)
+"""Depths that all tokens are forced to, to see what depth is good for."""
+QUESTION: Final = "1 2 4"
+STEPS: Final = 2300
+COUNT: Final = 500
 _WHAT = """\
-Whether depth follows difficulty can be seen where difficulty is known. MANO asks for the value of an expression; the
-more operators it has (the knob, L), the more work its reference solver does. One instance, with that solver's state at
-every token:
+Whether depth follows required work can be seen where that work is known. WORDS asks for the product of the letters of a
+word, after every letter. Over S3, the permutations of three things, order matters: each product needs the one before.
+Over Z6, numbers added modulo 6, it does not: counting is enough, however long the word. Both have six letters and the
+same lengths. One word over S3, with its products:
 """
 _NEXT = """\
 What to type next, after . .venv/bin/activate:
-  {generate} "+ 1 * 2 3"
+  {generate} "1 2 4 3"
   {analyze}
   anira tasks
   anira train mano-anira-o-smoke
@@ -49,71 +55,89 @@ class Options:
 def run(argv: list[str]) -> None:
     """Train, evaluate, look."""
     options = parse(
-        Options, argv, prog="anira demo", description="Train ANIRA-E and ANIRA-O on a small task and show their depth."
+        Options, argv, prog="anira demo", description="Train ANIRA-O where depth is needed and where it is not."
     )
     if options.steps < 1:
         raise UserError(f"--steps must be at least 1, not {options.steps}")
     _show_instance()
     from anira.cli.report import write_report
-    from anira.cli.train import start_or_resume
 
-    options.out.mkdir(parents=True, exist_ok=True)
-    runs = []
-    for variant in VARIANTS:
-        started = time.monotonic()
-        runs.append(start_or_resume(demo_config(variant, options.steps), options.out / "runs"))
-        tell(f"{variant}: {time.monotonic() - started:.0f} s\n")
+    tell(f"training ANIRA-O for {options.steps} steps over {' and over '.join(GROUPS)}: some minutes")
+    runs = _train([demo_config(group, options.steps) for group in GROUPS], options.out / "runs")
+    for path in runs:
+        _force_depths(path)
     page = options.out / "report.html"
     write_report(runs, page)
     say(f"\n{_outcome(runs)}\n")
-    say(_NEXT.format(generate=command("anira", "generate", runs[-1]), analyze=command("anira", "analyze", runs[-1])))
+    say(_NEXT.format(generate=command("anira", "generate", runs[0]), analyze=command("anira", "analyze", runs[0])))
     say(f"The page with figures and tokens shaded by depth, to open in a browser:\n{page}")
 
 
-def demo_config(variant: str, steps: int) -> "TrainConfig":
-    """Return the cpu preset of MANO with fewer steps; eager, because compiling would take a third of the time."""
-    import torch
-
+def demo_config(group: str, steps: int) -> "TrainConfig":
+    """Return the cpu preset of a group with fewer steps; eager, because compiling would take a third of the time."""
     from anira.training.presets import preset
 
-    chosen = preset(f"mano-{variant}-cpu")
+    name = GROUPS[group]
     return dataclasses.replace(
-        chosen,
-        preset=f"mano-{variant}-demo",
+        preset(f"{name}-anira-o-cpu"),
+        preset=f"{name}-anira-o-demo",
         steps=steps,
-        gamma_warmup_steps=steps // 2,
         eval_every=max(1, steps // 5),
         eval_count=100,
-        final_count=500,
+        final_count=COUNT,
         checkpoint_every=max(1, steps // 5),
-        threads=torch.get_num_threads(),
+        threads=1,
     ).resolved()
 
 
+def _train(configs: Sequence["TrainConfig"], out: Path) -> list[Path]:
+    """Train runs side by side, one core each."""
+    from anira.config.strict import run_id, stored_values
+    from anira.sweeps import PlannedRun
+
+    runs = [PlannedRun(id=run_id(stored_values(config)), config=config, changes={}) for config in configs]
+    sweep(runs, out, jobs=min(cores(), len(runs)))
+    return [out / run.id for run in runs]
+
+
+def _force_depths(run: Path) -> None:
+    from anira.evaluation import EvaluationConfig
+    from anira.training.evaluating import evaluate_run
+
+    for depth in DEPTHS:
+        wanted = EvaluationConfig(count=COUNT, override=f"depth-{depth}")
+        evaluate_run(run, wanted, run / "records" / wanted.override)
+
+
 def _show_instance() -> None:
-    task = make_task("mano")
+    task = make_task("words")
     rows = task.read(QUESTION)
     width = shutil.get_terminal_size((100, 24)).columns
     say(f"{_WHAT}\n{draw_instance(task, rows, 0)}\n\n{draw_probes(task, rows, 0, width=width)}\n\n{legend(task)}\n")
 
 
 def _outcome(runs: Sequence[Path]) -> str:
-    """Return accuracy and depth by knob for each run, and what the slope of depth says, whatever it says."""
+    """Return accuracy and depth by length for each group, and what the slopes of depth say, whatever they say."""
     from anira.analysis import choose_evaluation, findings, summarize
     from anira.analysis.tables import layout
 
-    summaries = [summarize(choose_evaluation(run, None)) for run in runs]
-    head = ["L", "majority", *(f"{s.labels.variant} {what}" for s in summaries for what in ("accuracy", "depth"))]
-    table = layout(head, [_cells(rows) for rows in zip(*map(_by_knob, summaries), strict=True)])
-    said = [f"{summary.labels.variant}: {findings(summary)[0]}" for summary in summaries]
+    summaries = dict(zip(GROUPS, (summarize(choose_evaluation(run, None)) for run in runs), strict=True))
+    what = ("accuracy", "at depth 1", "depth")
+    columns = [_columns(run, summary) for run, summary in zip(runs, summaries.values(), strict=True)]
+    knobs = [str(row.knob) for row in summaries["S3"].accuracy if row.knob is not None]
+    head = ["letters", *(f"{group} {name}" for group in GROUPS for name in what)]
+    table = layout(head, list(zip(knobs, *(column for group in columns for column in group), strict=True)))
+    said = [f"{group}: {findings(summary)[0]}" for group, summary in summaries.items()]
     return "\n".join(["Accuracy and mean depth of answers, with 95% intervals", table, "", *said])
 
 
-def _by_knob(summary: Any) -> list[tuple[Any, Any]]:
-    return [pair for pair in zip(summary.accuracy, summary.depth, strict=True) if pair[0].knob is not None]
+def _columns(run: Path, summary: "Summary") -> list[list[str]]:
+    """Return accuracy, accuracy with all tokens at depth 1, and depth, by knob."""
+    from anira.analysis.forced import forced_accuracy
 
-
-def _cells(rows: Sequence[tuple[Any, Any]]) -> list[str]:
-    first = rows[0][0]
-    cells = [str(first.knob), f"{first.majority:.2f}"]
-    return cells + [estimate.text() for accuracy, depth in rows for estimate in (accuracy.exact, depth.answer)]
+    forced = forced_accuracy(run, summary.labels.step)[1]
+    return [
+        [row.exact.text() for row in summary.accuracy if row.knob is not None],
+        [row.exact.text() for row in forced],
+        [row.answer.text() for row in summary.depth if row.knob is not None],
+    ]

@@ -40,6 +40,8 @@ class EvaluateOptions:
     """Decode freely instead of reading the true answer along."""
     override: Literal["permuted"] | None = None
     """permuted: every token gets another one's depth, at random."""
+    depth: Annotated[int | None, arg(metavar="D")] = None
+    """Force every token to depth D: what the answers are worth at less work, or at more."""
     name: Annotated[str | None, arg(metavar="NAME")] = None
     """Name of the records' folder; made from the options by default."""
 
@@ -65,7 +67,7 @@ def run(argv: list[str]) -> None:
         select=options.select,
         threshold=options.threshold,
         decode="generated" if options.generate else "parallel",
-        override=options.override or "",
+        override=_override(options),
     )
     cells = evaluated_cells(task, wanted.knobs)
     check_evaluation(cells, wanted.count, loaded[0].model["max_depth"])
@@ -96,6 +98,17 @@ def _knobs(options: EvaluateOptions, task: "Task") -> tuple[int, ...] | dict[str
     return {name: knobs or seen[name] for name in parse_subtasks(options.subtasks, task)}
 
 
+def _override(options: EvaluateOptions) -> str:
+    """Return what takes the place of the policy's choice of depth."""
+    if options.depth is None:
+        return options.override or ""
+    if options.override or options.select or options.threshold is not None:
+        raise UserError("--depth forces the depth: leave out --override, --select and --threshold")
+    if options.depth < 1:
+        raise UserError(f"--depth must be at least 1, not {options.depth}")
+    return f"depth-{options.depth}"
+
+
 def _name(step: int, options: EvaluateOptions) -> str:
     """Return a folder name that tells evaluations of one checkpoint apart."""
     parts = [f"step-{step:06d}", f"n{options.count}"]
@@ -104,5 +117,5 @@ def _name(step: int, options: EvaluateOptions) -> str:
     parts += [options.select] if options.select else []
     parts += [f"t{options.threshold:g}"] if options.threshold is not None else []
     parts += ["generated"] if options.generate else []
-    parts += [options.override] if options.override else []
+    parts += [_override(options)] if _override(options) else []
     return "-".join(parts)

@@ -15,6 +15,7 @@ from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.models import AniraForCausalLM
 from anira.models.exits import check_rule
+from anira.records.overrides import forced_depth
 from anira.tasks import Rows, Task
 
 TOKENS = 256 * 1024  # in a batch, padding included: what longer rows than usual are split by
@@ -34,12 +35,15 @@ class EvaluationConfig:
     threshold: float | None = None
     decode: Literal["parallel", "generated"] = "parallel"
     """generated: decode freely, for lenient grades and the depths of wrong answers."""
-    override: Literal["", "permuted"] = ""
-    """permuted: every token gets the depth of another one, at random: accuracy at equal compute."""
+    override: str = ""
+    """permuted: every token gets the depth of another one, at random: accuracy at equal compute. depth-3: every token
+    is forced to depth 3."""
 
     def __post_init__(self) -> None:
         if self.override and self.decode == "generated":
-            raise UserError("--override permuted goes with parallel evaluation: leave out --generate")
+            raise UserError("depths are overridden in parallel evaluation: leave out --generate")
+        if self.override not in ("", "permuted") and forced_depth(self.override) is None:
+            raise UserError(f"an override is permuted, or depth-1, depth-2 and so on, not {self.override!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +136,9 @@ def make_labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subj
     """Return what all records of an evaluation share; a rule that the model's policy cannot follow is refused."""
     default = {"anira-e": "mode", "anira-o": "median"}.get(model.policy.name, "")
     rule = config.select or ("quantile" if config.threshold is not None else default)
+    depth, most = forced_depth(config.override), model.config.max_depth
+    if depth is not None and depth > most:
+        raise UserError(f"the model has at most depth {most}: {depth} cannot be forced")
     if rule and not model.policy.selects:
         raise UserError(f"policy {model.policy.name!r} has no rule to choose depth by: leave out select and threshold")
     if rule:

@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy
 from anira.config import UserError
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.exits import at_least_float32
+from anira.records.overrides import forced_depth
 from anira.tasks import IGNORE, Rows, Task
 
 Array = NDArray[Any]
@@ -25,6 +26,12 @@ class Settings:
     select: str | None = None
     threshold: float | None = None
     override: str = ""
+    """What takes the place of the policy's choice: nothing, `permuted`, or `depth-3` for all tokens at depth 3."""
+
+    @property
+    def depth(self) -> int | None:
+        """The depth that all tokens are forced to, if they are."""
+        return forced_depth(self.override)
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,10 @@ class Prediction:
 def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Prediction:
     """Run the parallel graph over rows that are padded on the right."""
     ids = torch.from_numpy(rows.input_ids.astype(np.int64)).to(model.device)
-    chosen = {"select": settings.select, "threshold": settings.threshold}
+    if settings.depth is not None:
+        chosen: dict[str, Any] = {"exit_depth": torch.full_like(ids, settings.depth)}
+    else:
+        chosen = {"select": settings.select, "threshold": settings.threshold}
     output: AniraOutput = model(ids, **chosen)
     if settings.override == "permuted":
         output = model(ids, exit_depth=_permuted(output, rows))

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from anira.analysis import Estimate, Summary, judge_claims
 from anira.analysis.claims import in_training, obstacle
+from anira.analysis.forced import NEEDED, need
+from anira.records.overrides import override_words
 from anira.report.runs import Run
 
 
@@ -77,6 +79,16 @@ def _several(summaries: Sequence[Summary], knob: str) -> str:
     )
 
 
+def need_sentence(run: Run, knob: str) -> str:
+    """Say whether a run needs depth at the hardest knob that it was trained on, by the rule of docs/statistics.md."""
+    found = need(run.summary.accuracy, run.forced)
+    if found is None:
+        return "whether depth is needed was not evaluated"
+    hardest, lost = found
+    word = "needed" if lost >= NEEDED else "not needed"
+    return f"depth is {word}; at depth 1, accuracy at {knob} = {hardest} is {100 * lost:.0f} points lower"
+
+
 def _caveats(summaries: Sequence[Summary], knob: str) -> Iterator[str]:
     verdict = judge_claims(summaries)[0].verdict
     where = ", over the values of training" if in_training(summaries[0].alignment).subset == "seen" else ""
@@ -86,4 +98,4 @@ def _caveats(summaries: Sequence[Summary], knob: str) -> Iterator[str]:
     for summary in summaries:
         yield from (f"Seed {summary.labels.seed}: {warning}." for warning in summary.warnings)
         if summary.labels.override:
-            yield f"Depths were {summary.labels.override}, not chosen by the policy."
+            yield f"Depths were {override_words(summary.labels.override)}, not chosen by the policy."

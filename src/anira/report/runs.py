@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from anira.analysis import Evaluation, Summary, choose_evaluation, load_evaluation, summarize
+from anira.analysis import Accuracy, Evaluation, Summary, choose_evaluation, load_evaluation, summarize
+from anira.analysis.forced import forced_accuracy
 from anira.analysis.stored import read_stored
 from anira.analysis.training.metrics import read_metrics
 from anira.config import UserError, printable
@@ -33,6 +34,11 @@ class Run:
     def summary(self) -> Summary:
         """All figures of the evaluation."""
         return summarize(self.evaluation)
+
+    @cached_property
+    def forced(self) -> dict[int, list[Accuracy]]:
+        """Accuracy by knob at each depth that all tokens were forced to, where that was evaluated."""
+        return forced_accuracy(self.folder, int(self.evaluation.asked["step"]), self.evaluation.subtask or None)
 
     @property
     def task(self) -> str:

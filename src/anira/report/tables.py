@@ -44,6 +44,27 @@ def depth_table(runs: Sequence[Run]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+def forced_table(runs: Sequence[Run]) -> pl.DataFrame:
+    """Return accuracy by knob with all tokens forced to a depth, and with the policy's own depths (depth null)."""
+    rows = [
+        {
+            **_who(run),
+            "depth": depth,
+            "knob": row.knob,
+            "accuracy": row.exact.value,
+            "low": row.exact.low,
+            "high": row.exact.high,
+        }
+        for run in runs
+        if run.forced
+        for depth, accuracies in [(None, run.summary.accuracy), *run.forced.items()]
+        for row in accuracies
+        if row.knob is not None
+    ]
+    values = {"depth": pl.Int64, "knob": pl.Int64, "accuracy": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    return pl.DataFrame(rows, schema={**_WHO, **values})
+
+
 def dynamics_table(runs: Sequence[Run]) -> pl.DataFrame:
     """Return the evaluations during training: one row a run, step and knob."""
     columns = {"step": "step", "knob": "knob", "n": "instances", "accuracy": "accuracy", "depth_answer": "depth"}

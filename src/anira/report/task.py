@@ -8,12 +8,12 @@ import polars as pl
 from markupsafe import Markup
 
 from anira.report.about import KnobWords
-from anira.report.drawing.figures import accuracy_figure, depth_figure, dynamics_figure
+from anira.report.drawing.figures import accuracy_figure, depth_figure, dynamics_figure, forced_figure
 from anira.report.drawing.style import Style, css_of, knob_looks, legend, styles
-from anira.report.findings import Findings, findings
+from anira.report.findings import Findings, findings, need_sentence
 from anira.report.runs import Run
 from anira.report.summary import Row, probe_rows, rows_table, summary_rows
-from anira.report.tables import accuracy_table, depth_table, dynamics_table, gamma_table
+from anira.report.tables import accuracy_table, depth_table, dynamics_table, forced_table, gamma_table
 from anira.report.tokens import Card, Records, cards, cards_table
 
 
@@ -25,7 +25,7 @@ class Panel(NamedTuple):
 
 
 class KnobKey(NamedTuple):
-    """How the lines of a knob look in the figures of training."""
+    """How the lines of a knob look in the figures of training, or those of a forced depth."""
 
     knob: int
     colour: str
@@ -48,6 +48,8 @@ class TaskPart:
     depth: Markup
     summary: Sequence[Row]
     probes: Sequence[Row]
+    forced: Sequence[Panel]
+    depth_key: Sequence[KnobKey]
     dynamics: Sequence[Panel]
     knob_key: Sequence[KnobKey]
     gamma_warmup: bool
@@ -64,6 +66,7 @@ def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
     tables = {
         "accuracy_by_knob": accuracy_table(runs),
         "depth_by_knob": depth_table(runs),
+        "forced_by_knob": forced_table(runs),
         "dynamics": dynamics_table(runs),
         "gamma": gamma_table(runs),
     }
@@ -82,8 +85,10 @@ def task_part(runs: Sequence[Run], knob: KnobWords, instances: int) -> TaskPart:
         depth=Markup(depth),
         summary=summary,
         probes=probes,
+        forced=_forced(runs, tables["forced_by_knob"], knob),
+        depth_key=_key(tables["forced_by_knob"]["depth"]),
         dynamics=_dynamics(runs, tables["dynamics"], tables["gamma"], knob),
-        knob_key=_knob_key(tables["dynamics"]),
+        knob_key=_key(tables["dynamics"]["knob"]),
         gamma_warmup=any(run.config.get("gamma_warmup_steps") for run in runs),
         cards=shown,
         tables={
@@ -115,6 +120,18 @@ def _dynamics(runs: Sequence[Run], table: pl.DataFrame, gamma: pl.DataFrame, kno
     return panels
 
 
-def _knob_key(dynamics: pl.DataFrame) -> list[KnobKey]:
-    looks = knob_looks(dynamics["knob"].unique().sort().to_list())
+def _forced(runs: Sequence[Run], table: pl.DataFrame, knob: KnobWords) -> list[Panel]:
+    """Draw what forced depths are worth, for each run of which it was evaluated, with a sentence on the need."""
+    panels = []
+    for i, run in enumerate(runs):
+        own = table.filter(label=run.label)
+        if len(own):
+            svg = forced_figure(own, name=f"forced-{run.task}-{i}", knob=knob.axis)
+            panels.append(Panel(f"{run.label}: {need_sentence(run, knob.name)}", Markup(svg)))
+    return panels
+
+
+def _key(values: pl.Series) -> list[KnobKey]:
+    """Return how lines look that differ in a number."""
+    looks = knob_looks(values.drop_nulls().unique().sort().to_list())
     return [KnobKey(knob, css_of(look.colour), look.marker) for knob, look in looks.items()]

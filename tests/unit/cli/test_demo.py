@@ -22,30 +22,31 @@ def made(tmp_path_factory):
     return folder, Result(status, out.getvalue(), err.getvalue())
 
 
-def test_the_demo_trains_both_policies_and_makes_a_page(made):
+def test_the_demo_trains_over_both_groups_and_makes_a_page(made):
     folder, result = made
     assert result.status == 0, result.err
-    runs = sorted(path.parent.name for path in (folder / "runs").glob("*/*"))
-    assert runs == ["mano-anira-e-demo", "mano-anira-o-demo"]
+    runs = sorted(path.parent.name for path in (folder / "runs").glob("*/*") if (path / "config.json").exists())
+    assert runs == ["words-anira-o-demo", "words-z6-anira-o-demo"]
     page = (folder / "report.html").read_text()
-    assert "mano-anira-e-demo" in page and "mano-anira-o-demo" in page
+    assert "words-anira-o-demo" in page and "words-z6-anira-o-demo" in page
+    assert "Is depth needed?" in page and page.count("all at depth") == 3
     assert result.out.rstrip().endswith(str(folder / "report.html"))
 
 
-def test_the_demo_prints_a_row_for_every_size_and_says_what_the_slope_is(made):
+def test_the_demo_prints_a_row_for_every_length_and_says_what_the_slope_is(made):
     _, result = made
     table = result.out.partition("Accuracy and mean depth")[2]
-    lines = table.splitlines()[2:5]
-    assert [line.split()[0] for line in lines] == ["1", "2", "3"]
-    assert all(line.count("[") == 4 for line in lines)  # accuracy and depth of two runs, each with its interval
-    for variant in ("anira-e", "anira-o"):
-        assert f"{variant}: Answer depth" in table
+    lines = table.splitlines()[2:12]
+    assert [line.split()[0] for line in lines] == [str(length) for length in range(1, 11)]
+    assert all(line.count("[") == 6 for line in lines)  # three figures of two runs, each with its interval
+    for group in ("S3", "Z6"):
+        assert f"{group}: Answer depth" in table
 
 
 def test_the_demo_shows_an_instance_with_its_probes(made):
     _, result = made
     assert "<bos>" in result.out
-    assert all(probe.name in result.out for probe in make_task("mano").probe_specs)
+    assert all(probe.name in result.out for probe in make_task("words").probe_specs)
 
 
 def test_a_second_demo_trains_nothing_and_says_the_same(made, anira):
@@ -72,9 +73,9 @@ def test_what_the_demo_tells_to_type_works(made, anira, tmp_path, monkeypatch):
 
 
 def test_the_demo_is_the_cpu_preset_with_fewer_steps():
-    config = demo_config("anira-o", 100)
+    config = demo_config("S3", 100)
     task = config.make_task()
-    assert (config.steps, config.gamma_warmup_steps, config.compile) == (100, 50, False)
+    assert (config.steps, config.schedule, config.compile) == (100, "linear", False)
     assert task.rows(seed=0, stream="train", start=0, count=4096).lengths.max() == config.max_length
 
 

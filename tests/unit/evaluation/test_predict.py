@@ -119,6 +119,26 @@ def test_permuted_answers_come_from_a_run_at_those_depths(tmp_path):
         assert mine["predicted_id"].to_list() == out.logits[0].argmax(-1).tolist()
 
 
+@pytest.mark.parametrize("policy", ["anira-e", "anira-o", "fixed"])
+def test_forced_answers_come_from_a_run_with_every_token_at_that_depth(tmp_path, policy):
+    model = model_for(MANO, policy)
+    rows = MANO.rows(seed=0, stream="eval", start=0, count=6, knob=3)
+    for depth in (1, 2):
+        name = f"depth-{depth}"
+        instances, tokens = evaluated(model, MANO, tmp_path / name, knobs=(3,), count=6, override=name)
+        assert set(instances["override"]) == {name}
+        assert set(tokens["exit_depth"]) == set(tokens["executed"]) == {depth}
+        for i in range(6):
+            out = forward(model, rows.ids(i), exit_depth=torch.full((1, int(rows.lengths[i])), depth))
+            assert tokens.filter(instance_id=i)["predicted_id"].to_list() == out.logits[0].argmax(-1).tolist()
+
+
+@pytest.mark.parametrize("override", ["depth-0", "depth-", "depth-1x", "deep"])
+def test_an_override_that_is_none_is_refused(tmp_path, override):
+    with pytest.raises(UserError, match="an override is permuted, or depth-1"):
+        evaluated(model_for(MANO), MANO, tmp_path / "e", override=override)
+
+
 RULES = [
     ({}, "median", None),
     ({"select": "mode"}, "mode", None),

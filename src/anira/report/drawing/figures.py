@@ -59,6 +59,28 @@ def depth_figure(
     return draw(name, f"Mean depth of answer tokens by {knob}, one line for each of {', '.join(looks)}.", _PANEL, paint)
 
 
+def forced_figure(table: pl.DataFrame, *, name: str, knob: str) -> str:
+    """Draw accuracy by knob, one line for each depth that all tokens are forced to, and a thick one for own depths.
+
+    `table` has one row a depth and knob of one run: depth (null: the policy's own), knob, accuracy, low, high.
+    """
+
+    def paint(figure: Figure) -> None:
+        axes = _panel(figure, title="accuracy with all tokens at one depth", below=knob)
+        own = table.filter(pl.col("depth").is_null()).sort("knob")
+        axes.plot(own["knob"], own["accuracy"], color=INK, linewidth=2.6)
+        for depth, look in knob_looks(table["depth"].drop_nulls().unique().sort().to_list()).items():
+            part = table.filter(depth=depth).sort("knob")
+            axes.vlines(part["knob"], part["low"], part["high"], color=look.colour, linewidth=1.0)
+            axes.plot(
+                part["knob"], part["accuracy"], color=look.colour, linewidth=1.4, marker=look.marker, markersize=4
+            )
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
+
+    return draw(name, f"Accuracy by {knob}, one line for each depth that all tokens are forced to.", _PANEL, paint)
+
+
 class Marks(NamedTuple):
     """What was found in a run's training."""
 
