@@ -22,7 +22,7 @@ from anira.training.status import run_status
 
 SET = [f"{name}={value}" for name, value in TINY_RUN.items() if name != "threads"]
 SET += [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
-WORDS = ["mano-anira-o-smoke", "words-anira-e-smoke", "--seeds", "0:2", "--set", *SET]
+WORDS = ["mano-anira-o-smoke", "--seeds", "0:2", "--set", *SET]
 
 
 def planned(folder):
@@ -32,9 +32,9 @@ def planned(folder):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The six runs of WORDS, trained one by one in this process."""
+    """The runs of WORDS, trained one by one in this process."""
     root = tmp_path_factory.mktemp("whole")
-    options = Options(what=tuple(WORDS[:2]), seeds="0:2", set=tuple(SET))
+    options = Options(what=(WORDS[0],), seeds="0:2", set=tuple(SET))
     return {run.id: resume(begin(root, run.config)) for run in planned_runs(_plan(options))}
 
 
@@ -45,9 +45,9 @@ def finished(out, whole):
 
 
 @pytest.mark.slow
-def test_a_sweep_that_is_killed_three_times_ends_as_an_undisturbed_one(whole, tmp_path):
+def test_a_sweep_that_is_killed_again_and_again_ends_as_an_undisturbed_one(whole, tmp_path):
     words = [sys.executable, "-m", "anira.cli", "sweep", *WORDS, "--out", str(tmp_path)]
-    for kill in range(3):
+    for kill in range(2):
         with (tmp_path / f"err-{kill}").open("wb") as err:
             sweep = subprocess.Popen(words, stderr=err, start_new_session=True)
         wait_for(lambda kill=kill: len(list(tmp_path.glob("*/*/checkpoints/*"))) > 2 * kill)
@@ -60,7 +60,7 @@ def test_a_sweep_that_is_killed_three_times_ends_as_an_undisturbed_one(whole, tm
 
 @pytest.mark.slow
 def test_an_interrupted_sweep_stops_its_runs_and_says_how_to_go_on(tmp_path):
-    words = ["sweep", "mano-anira-o-smoke", "--set", "steps=100000", "--out", str(tmp_path)]
+    words = ["sweep", "mano-anira-o-smoke", "--set", "steps=100000", "compile=false", "--out", str(tmp_path)]
     sweep = subprocess.Popen([sys.executable, "-m", "anira.cli", *words], stderr=subprocess.PIPE, text=True)
     wait_for(lambda: list(tmp_path.glob("*/*/checkpoints/*")))
     sweep.send_signal(signal.SIGTERM)
@@ -100,10 +100,10 @@ def test_through_submitit_a_job_at_its_time_limit_is_queued_again(whole, tmp_pat
     executor = SlurmExecutor(tmp_path, cluster="local", timeout_min=10)
     (handle,) = executor.start([job])
     wait_for(lambda: list(tmp_path.glob("*/*/checkpoints/*")) or handle.poll() is not None)
-    assert executor.adopt(job) is not None or handle.poll() is not None
     if handle.poll() is None:
-        handle.job._interrupt(timeout=False)
+        handle.job._interrupt()
     wait_for(lambda: handle.poll() is not None)
+    handle.job._process.wait()
     assert handle.poll().status == 0
     assert_same_run(tmp_path / name, expected)
 
@@ -149,7 +149,8 @@ def test_a_package_that_is_not_installed_is_named(on, package, tmp_path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
-def test_slurm_that_is_not_here_is_one_line(tmp_path, capsys):
+def test_slurm_that_is_not_here_is_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     assert main(["sweep", "mano-fixed-smoke", "--out", str(tmp_path / "runs"), "--on", "slurm"]) == 2
     assert "Slurm cannot be used" in capsys.readouterr().err
 
@@ -158,10 +159,10 @@ def test_a_dry_run_says_what_is_to_do_and_does_nothing(whole, tmp_path, capsys):
     out = next(iter(whole.values())).parents[1]
     assert main(["sweep", *WORDS, "--out", str(out), "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "6 runs, 0 to do: 0.0e+00 FLOPs" in said
+    assert "3 runs, 0 to do: 0.0e+00 FLOPs" in said
     assert main(["sweep", *WORDS, "--out", str(tmp_path / "runs"), "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert said.count("not begun") == 6 and "6 runs, 6 to do" in said
+    assert said.count("not begun") == 3 and "3 runs, 3 to do" in said
     assert not list(tmp_path.iterdir())
 
 
@@ -169,8 +170,8 @@ def test_runs_are_listed(whole, capsys, tmp_path):
     out = next(iter(whole.values())).parents[1]
     assert main(["runs", str(out)]) == 0
     said = capsys.readouterr().out
-    assert said.count("finished") == 6 and said.count("8 of 8") == 6
+    assert said.count("finished") == 3 and said.count("8 of 8") == 3
     assert main(["runs", str(out), "--json"]) == 0
-    assert capsys.readouterr().out.count('"state": "finished"') == 6
+    assert capsys.readouterr().out.count('"state": "finished"') == 3
     for place in (tmp_path, tmp_path / "nothing"):
         assert main(["runs", str(place)]) == 2

@@ -68,6 +68,7 @@ def run(argv: list[str]) -> None:
 
     runs = planned_runs(plan)
     jobs = _jobs(options, plan.threads, len(runs))
+    _check(runs)
     if options.dry_run:
         say(estimate_table(_places(runs, options.out), jobs))
         return
@@ -86,11 +87,8 @@ def sweep(
     """Bring runs to their end in a folder of runs, and show how they stand; one that fails is an error at the end."""
     from anira.sweeps.executors import make_executor
     from anira.sweeps.queue import Queue
-    from anira.training.fitting import check_fits
 
     places = _places(runs, out)
-    for run in runs:
-        check_fits(run.config)
     executor = make_executor(on, (out / WORK).resolve(), slurm or {})
     for run in runs:
         save(run.config, _file(out, run, "json"))
@@ -175,6 +173,17 @@ def _slurm(options: Options) -> dict[str, Any]:
         raise UserError("--slurm goes with --on slurm")
     found = dict(_assignment(text) for text in options.slurm)
     return {name: values[0] for name, values in found.items()}
+
+
+def _check(runs: Sequence["PlannedRun"]) -> None:
+    """Find what would stop a run at its beginning, before any begins."""
+    from anira.training.fitting import check_fits
+
+    for run in runs:
+        try:
+            check_fits(run.config)
+        except UserError as error:
+            raise UserError(f"{run.label}: {error}") from error
 
 
 def _places(runs: Sequence["PlannedRun"], out: Path) -> list["Place"]:

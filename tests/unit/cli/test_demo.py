@@ -18,6 +18,7 @@ def made(tmp_path_factory):
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.setenv("COLUMNS", "100")
+        patch.setattr("anira.cli.demo.COUNT", 20)
         status = main(["demo", "--steps", "5", "--out", str(folder)])
     return folder, Result(status, out.getvalue(), err.getvalue())
 
@@ -49,8 +50,9 @@ def test_the_demo_shows_an_instance_with_its_probes(made):
     assert all(probe.name in result.out for probe in make_task("words").probe_specs)
 
 
-def test_a_second_demo_trains_nothing_and_says_the_same(made, anira):
+def test_a_second_demo_trains_nothing_and_says_the_same(made, anira, monkeypatch):
     folder, first = made
+    monkeypatch.setattr("anira.cli.demo.COUNT", 20)
     metrics = {path: path.read_text() for path in folder.glob("runs/*/*/metrics.jsonl")}
     second = anira("demo", "--steps", "5", "--out", str(folder))
     assert second.status == 0

@@ -108,6 +108,6 @@ def stop_process(child: "subprocess.Popen[bytes]") -> None:
     not used.
     """
     assert child.stdin is not None
-    child.stdin.close()
+    child.stdin.close()  # twice does no harm
     with contextlib.suppress(ChildProcessError):  # it was waited for
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

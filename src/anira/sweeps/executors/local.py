@@ -35,7 +35,11 @@ class ProcessHandle:
     def poll(self) -> Ending | None:
         """Return how it ended."""
         status = self.child.poll()
-        return None if status is None else Ending(status)
+        if status is None:
+            return None
+        assert self.child.stdin is not None
+        self.child.stdin.close()
+        return Ending(status)
 
     def stop(self) -> None:
         """Ask it to stop."""
