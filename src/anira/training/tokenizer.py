@@ -30,4 +30,5 @@ def save_tokenizer(folder: Path, vocab: Vocab) -> None:
     if BOS in vocab:
         tokenizer.post_processor = TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, vocab.id(BOS))])
     special = {f"{name}_token": f"<{name}>" for name in ("pad", "bos", "eos") if f"<{name}>" in vocab}
-    TaskTokenizer(tokenizer_object=tokenizer, **special).save_pretrained(folder)
+    # The side is written into the file too, for whoever reads it without this package.
+    TaskTokenizer(tokenizer_object=tokenizer, padding_side="left", **special).save_pretrained(folder)

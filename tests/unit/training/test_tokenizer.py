@@ -1,5 +1,5 @@
 import pytest
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from anira.config import UserError
 from anira.tasks import make_task, task_names
@@ -55,3 +55,10 @@ def test_batches_are_padded_on_the_left(task_and_tokenizer):
     batch = tokenizer([long, short], padding=True, add_special_tokens=False)
     assert batch["input_ids"][1][-1] == len(task.vocab) - 1
     assert batch["attention_mask"][1][0] == 0
+
+
+def test_the_side_of_padding_is_known_without_this_package(tmp_path):
+    save_tokenizer(tmp_path, make_task("mano").vocab)
+    plain = PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    assert type(plain) is PreTrainedTokenizerFast
+    assert plain(["+ 1 3 <ans>", "1 <ans>"], padding=True)["input_ids"][1][0] == plain.pad_token_id
