@@ -10,6 +10,7 @@ import anira.cli.reproduce
 import anira.cli.train
 import anira.cli.train as anira_train
 from anira import experiments
+from anira.config import UserError
 from anira.experiments import EXPERIMENTS, Listed
 from anira.training import RunFolder
 from anira.training.run import load_run
@@ -176,3 +177,25 @@ def test_alone_a_failure_is_the_commands(anira, three):
     assert (status, out, err) == (2, "", "anira: bad luck\n")
     with pytest.raises(ZeroDivisionError):
         anira("reproduce", "buggy", "--scale", "smoke")
+
+
+def test_long_training_wants_the_users_word_and_goes_by_a_sweep(anira, tmp_path, monkeypatch):
+    """Outside of the repository there are no published runs: hours of training must not begin by surprise."""
+    monkeypatch.chdir(tmp_path)
+    swept = []
+    monkeypatch.setattr("anira.cli.reproduce.sweep", lambda runs, out, jobs: swept.append((runs, out, jobs)))
+    status, out, err = anira("reproduce", "lano", "--scale", "cpu")
+    assert (status, out, swept) == (2, "", [])
+    assert "lano-anira-e-cpu, lano-anira-o-cpu (about " in err
+    assert err.splitlines()[-1].startswith("anira: training what is missing takes about ")
+    assert err.splitlines()[-1].endswith("say --yes, or give --runs")
+    assert not list(tmp_path.iterdir())
+
+    def stop(name, options, *, alone):
+        raise UserError("far enough")
+
+    monkeypatch.setattr("anira.cli.reproduce._reproduce", stop)
+    assert anira("reproduce", "lano", "--scale", "cpu", "--yes").status == 2
+    ((runs, folder, _),) = swept
+    assert [run.config.preset for run in runs] == ["lano-anira-e-cpu", "lano-anira-o-cpu"]
+    assert str(folder) == "reproduced/cpu/runs"
