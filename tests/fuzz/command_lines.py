@@ -33,7 +33,8 @@ from anira.training.config import TrainSettings
 Option = tuple[str, Any]
 """A name as it is typed, and the type of its value."""
 
-INTEGERS = ["0", "-1", str(10**5), str(10**9), str(10**12), str(2**63), str(-(2**63)), "9" * 5000]
+# Nothing that a machine could just do: a batch of 100,000 rows fits into 24 GB, and takes minutes.
+INTEGERS = ["0", "-1", str(10**9), str(10**12), str(2**63), str(-(2**63)), "9" * 5000]
 FLOATS = ["0", "-1", "-0.0", "nan", "inf", "-inf", "1e999", "1e30", "1e-300", str(2**63)]
 TEXTS = [
     *("", " ", "..", ".", "-", "--", "a b", "a/b", "~", "/proc/nothing", "x" * 300, "x" * 5000, "{}"),
@@ -44,11 +45,8 @@ TEXTS = [
 ODD = [*INTEGERS, *FLOATS, *TEXTS]
 # Valid, but a test cannot wait for them, or they need what this machine may not have.
 ENDLESS = {
-    "--steps": {str(10**5), str(10**9), str(10**12)},
-    "--final-count": {str(10**5)},
-    "--eval-count": {str(10**5)},
-    "--count": {str(10**5), str(10**9)},
-    "--instances": {str(10**5)},
+    "--steps": {str(10**9), str(10**12)},
+    "--count": {str(10**9)},
     "--compile": {"on"},
     "--tracker": {"wandb", "trackio", "tensorboard"},
 }

@@ -27,6 +27,7 @@ from anira.analysis.records import Evaluation, load_evaluation
 from anira.analysis.summary import Labels, labels_of
 from anira.analysis.untrained import UNTRAINED, Untrained, untrained_correlations
 from anira.config import UserError
+from anira.records.opening import open_tables
 
 PROXIES: Final = {
     "active_gamma_slice": "parse-space expansion",
@@ -132,7 +133,7 @@ def _strings(evaluation: Evaluation) -> pl.DataFrame:
 
 def _untrained(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path, glob=False)
+        return open_tables(path).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"cannot read {path}: {reason}; remove it, and it is measured again") from error

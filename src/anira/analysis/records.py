@@ -23,6 +23,7 @@ from anira.config import UserError, nearest
 from anira.config.sealed import check_file
 from anira.records import RECORDS_VERSION
 from anira.records.checks import check_files
+from anira.records.opening import open_tables
 
 _READABLE = (1, RECORDS_VERSION)  # version 1 has no cross-entropy
 
@@ -72,8 +73,8 @@ def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
     return Evaluation(
         folder,
         asked,
-        pl.scan_parquet([instances[knob] for knob in knobs], glob=False),
-        pl.scan_parquet([tokens[knob] for knob in knobs], glob=False),
+        open_tables(*(instances[knob] for knob in knobs)),
+        open_tables(*(tokens[knob] for knob in knobs)),
         tuple(_what_is_missing(asked, name, knobs, half=sorted(instances.keys() ^ tokens.keys()))),
         name,
     )

@@ -28,7 +28,7 @@ def main(path: Path, form: str, longest: int, rows: int, wanted: list[str]) -> N
     """Print the rows, decoding so many at a time."""
     limit = _SPARE + _RATIO * path.stat().st_size
     threading.Thread(target=_end_beyond, args=[limit], daemon=True).start()
-    frame = pl.scan_parquet(path, glob=False) if form == "Parquet" else _arrow(path)
+    frame = pl.scan_parquet(path.absolute(), glob=False) if form == "Parquet" else _arrow(path)
     for chunk in _chunks(frame, longest, rows, wanted):
         for row in chunk.iter_rows(named=True, buffer_size=16):
             size = row.pop("")

@@ -17,6 +17,7 @@ from anira.config.folder import inside
 from anira.config.sealed import check_file, facts_of, read_sealed, write_sealed
 from anira.records import ASKED, RECORDS_VERSION
 from anira.records.checks import check_files, complaints
+from anira.records.opening import open_tables
 
 INSTANCE_SCHEMA: Final[dict[str, Any]] = {
     "run_id": pl.String,
@@ -122,7 +123,7 @@ class RecordFolder:
         """Return the instances and the tokens of one knob, as they were written."""
         instances, tokens = (self._checked(_name(kind, knob, subtask)) for kind in ("instances", "tokens"))
         check_files(self._state, knob, instances, tokens)
-        return pl.read_parquet(instances, glob=False), pl.read_parquet(tokens, glob=False)
+        return open_tables(instances).collect(), open_tables(tokens).collect()
 
     def close(self) -> None:
         """Mark the evaluation as complete."""

@@ -98,4 +98,4 @@ def is_complete(records: Path) -> bool:
 def write_table(path: Path, table: pl.DataFrame) -> None:
     """Write a Parquet file."""
     with replacing(path) as part:
-        table.write_parquet(part)
+        table.write_parquet(part.absolute())  # polars would take a folder called ~ for the user's own

@@ -13,6 +13,7 @@ import polars as pl
 
 from anira.config import UserError
 from anira.records import ASKED
+from anira.records.opening import open_tables
 
 LABELS: Final = ("run_id", "step", "variant", "seed", "select", "threshold", "decode", "override")
 """Columns of the instances that are the same in every row, and stand in evaluation.json too."""
@@ -62,7 +63,8 @@ def complaints(knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> Iter
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
     """Return the columns of a table that are checked, each of its kind."""
     try:
-        schema = pl.scan_parquet(path, glob=False).collect_schema()
+        table = open_tables(path)
+        schema = table.collect_schema()
         for name, kind in columns.items():
             if name not in schema:
                 raise UserError(f"{path} has no column {name!r}: it was not written by anira evaluate")
@@ -70,7 +72,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
                 raise UserError(f"{path}: column {name!r} must be {kind}, not {schema[name]}")
         if schema.get(_PROBS, pl.Null) not in (pl.Null, pl.List(pl.Float32), pl.List(pl.Float64)):
             raise UserError(f"{path}: column {_PROBS!r} must be lists of floats, not {schema[_PROBS]}")
-        return pl.read_parquet(path, columns=_checked(schema, columns), glob=False)
+        return table.select(_checked(schema, columns)).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         line = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"cannot read {path}: {line}; evaluate this knob again") from error

@@ -78,14 +78,11 @@ class TrainSettings:
     """Steps from one checkpoint to the next; the last step always has one."""
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            value, most = getattr(self, name), _MOST.get(name, _LARGEST)
-            if value is not None and value < least:
-                raise UserError(f"{name} must be at least {least}, not {value}")
-            if value is not None and value > most:
-                raise UserError(f"{name} must be at most {most}, not {value}")
+        self._check_ranges()
         if self.steps * self.batch_size > _LARGEST:
             raise UserError(f"steps x batch_size must be at most {_LARGEST}, not {self.steps} x {self.batch_size}")
+        if self.max_offset >= self.max_length:
+            raise UserError(f"max_offset {self.max_offset} must be less than max_length {self.max_length}")
         if self.batch_size % self.accumulation:
             raise UserError(f"batch_size {self.batch_size} must be a multiple of accumulation {self.accumulation}")
         for name, value in vars(self).items():
@@ -96,6 +93,14 @@ class TrainSettings:
             raise UserError(f"weight_decay must not be negative, not {self.weight_decay}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise UserError(f"betas must lie in [0, 1), not {self.betas}")
+
+    def _check_ranges(self) -> None:
+        for name, least in _LEAST.items():
+            value, most = getattr(self, name), _MOST.get(name, _LARGEST)
+            if value is not None and value < least:
+                raise UserError(f"{name} must be at least {least}, not {value}")
+            if value is not None and value > most:
+                raise UserError(f"{name} must be at most {most}, not {value}")
 
 
 @dataclass(frozen=True, kw_only=True)

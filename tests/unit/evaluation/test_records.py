@@ -1,6 +1,7 @@
 """The record tables: what stands in them and in which type, and the folder they lie in."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ from tests.sealing_support import edit_json, edit_table
 from tests.unit.analysis.records_support import Plan, make_tables
 from tests.unit.evaluation.evaluation_support import SUBJECT, TASKS, evaluated, model_for
 
+from anira.analysis import load_evaluation
 from anira.config import UserError
 from anira.config.sealed import write_sealed
 from anira.evaluation import EvaluationConfig, RecordFolder, evaluate
@@ -216,3 +218,13 @@ def test_subtasks_have_files_of_their_own(tmp_path):
     assert (records.missing([3], "sort"), records.missing([3], "bfs"), records.missing([3])) == ([], [3], [3])
     assert (tmp_path / "e" / "tokens-sort-k003.parquet").exists()
     assert all(table.equals(own) for table, own in zip(records.read(3, "sort"), TABLES[3], strict=True))
+
+
+@pytest.mark.parametrize("name", ["~", "[ab]*"])
+def test_a_folder_is_read_by_its_name_whatever_that_is(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    folder = Path(name) / "records"
+    evaluate(model_for(TASKS["mano"]), TASKS["mano"], EvaluationConfig(knobs=(2,), count=3), SUBJECT, folder)
+    instances, _ = RecordFolder(folder).read(2)
+    assert len(instances) == 3
+    assert load_evaluation(folder).instances.collect().equals(instances)
