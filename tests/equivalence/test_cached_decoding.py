@@ -53,6 +53,10 @@ def assert_all_ways_agree(case: Case) -> AniraOutput:
         assert_same(whole, cached, case.valid)
         assert (cached.exit_depth[~case.valid] == 0).all()
         assert torch.equal(cached.past_key_values.exit_depth, cached.exit_depth)
+    active = case.parallel(active=True)  # nothing is kept, and halted tokens cost nothing all the same
+    assert active.past_key_values is None
+    assert_same(whole, active, case.valid)
+    assert (active.exit_depth[~case.valid] == 0).all()
     return whole
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.models_support import noise_for, random_ids, random_model, small_config
+from tests.models_support import assert_same, noise_for, pick, random_ids, random_model, small_config
 from torch import Tensor
 
 from anira.config import UserError
@@ -77,7 +77,20 @@ def test_instances_of_one_length_need_no_layout() -> None:
     torch.testing.assert_close(row.logits.view(3, 6, -1), model(ids).logits, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("policy", "backbone"), CASES)
+def test_a_packed_row_can_be_run_by_its_active_tokens(policy: str, backbone: dict[str, Any]) -> None:
+    model, ids = random_model(small_config(policy, **backbone)), random_ids(4, 9)
+    valid = torch.arange(9) < LENGTHS[:, None]
+    plain, row = model(ids), model(ids[valid][None], lengths=LENGTHS, active=True)
+    assert_same(pick(plain, valid), row)
+    some = torch.tensor([3, 9, 20])
+    part = model(ids[valid][None], lengths=LENGTHS, active=True, logits_to_keep=some)
+    torch.testing.assert_close(part.logits, row.logits[:, some], rtol=0, atol=1e-12)
+
+
 BAD = [
+    ({"active": True, "valid_mask": torch.ones(1, 6)}, "not with valid_mask"),
+    ({"active": True, "labels": random_ids(1, 6)}, "labels need the parallel graph"),
     ({"lengths": torch.tensor([3, 2])}, "sum to the 6 tokens"),
     ({"lengths": torch.tensor([6, 0])}, "at least 1"),
     ({"lengths": torch.tensor([6]), "attention_mask": torch.ones(1, 6)}, "without attention_mask"),

@@ -1,6 +1,6 @@
-"""What a model says about rows: one parallel forward pass, or free decoding."""
+"""What a model says about rows: one forward pass over the true answers, or free decoding."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.distributed.fsdp import FSDPModule
 from torch.nn.functional import cross_entropy
 
 from anira.config import UserError
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.exits import at_least_float32
+from anira.models.wrapped import policy_in_use
 from anira.records.overrides import forced_depth
 from anira.tasks import IGNORE, Rows, Task
 
@@ -63,47 +65,75 @@ class Prediction:
 
 
 def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Prediction:
-    """Run the parallel graph over rows that are padded on the right."""
-    ids = torch.from_numpy(rows.input_ids.astype(np.int64)).to(model.device)
+    """Run the model over rows that are padded on the right."""
     if settings.depth is not None:
-        chosen: dict[str, Any] = {"exit_depth": torch.full_like(ids, settings.depth)}
-    else:
-        chosen = {"select": settings.select, "threshold": settings.threshold}
-    output: AniraOutput = model(ids, **chosen)
+        depths = torch.full((int(rows.lengths.sum()),), settings.depth, device=model.device)
+        return _prediction(_read(model, rows, exit_depth=depths), rows)
+    output = _read(model, rows, select=settings.select, threshold=settings.threshold)
     if settings.override == "permuted":
-        output = model(ids, exit_depth=_permuted(output, rows))
-    return _prediction(output, torch.from_numpy(rows.targets.astype(np.int64)).to(model.device))
+        assert output.exit_depth is not None
+        shuffled = np.random.default_rng(0).permutation(output.exit_depth.cpu().numpy())
+        output = _read(model, rows, exit_depth=torch.from_numpy(shuffled).to(model.device))
+    return _prediction(output, rows)
 
 
-def _permuted(output: AniraOutput, rows: Rows) -> Tensor:
-    """Shuffle the depths of all tokens of the batch that are not padding."""
-    assert output.exit_depth is not None
-    depth = output.exit_depth.cpu().numpy().copy()
-    valid = np.arange(depth.shape[1]) < rows.lengths[:, None]
-    depth[valid] = np.random.default_rng(0).permutation(depth[valid])
-    return torch.from_numpy(depth).to(output.exit_depth.device)
+def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None, **rule: Any) -> AniraOutput:
+    """Return what the model gives for each token, as a flat list (tokens, ...) without padding."""
+    valid = torch.from_numpy(_valid(rows)).to(model.device)
+    ids = torch.from_numpy(rows.input_ids.astype(np.int64)).to(model.device)
+    if runs_active(model):
+        lengths = torch.from_numpy(rows.lengths.astype(np.int64)).to(model.device)
+        depths = None if exit_depth is None else exit_depth[None]
+        output: AniraOutput = model(ids[valid][None], lengths=lengths, exit_depth=depths, active=True, **rule)
+        return _of_tokens(output, lambda value: value[0])
+    if exit_depth is not None:
+        exit_depth = torch.ones_like(ids).masked_scatter(valid, exit_depth)
+    output = model(ids, exit_depth=exit_depth, **rule)
+    return _of_tokens(output, lambda value: value[valid])
 
 
-def _prediction(output: AniraOutput, targets: Tensor) -> Prediction:
-    def array(values: Tensor | None) -> Array | None:
-        return None if values is None else values.float().cpu().numpy()
+def runs_active(model: AniraForCausalLM) -> bool:
+    """Say whether an evaluation computes only the tokens that still run: where decoding is exact.
+
+    A model in parts over several processes runs the parallel graph instead. All of them must run the same number of
+    iterations, however each one rounds.
+    """
+    return policy_in_use(model.policy).causal == "exact" and not isinstance(model, FSDPModule)
+
+
+def _of_tokens(output: AniraOutput, pick: Callable[[Tensor], Tensor]) -> AniraOutput:
+    names = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth")
+    picked: dict[str, Any] = {name: pick(output[name]) for name in names if name in output}
+    return AniraOutput(**picked)
+
+
+def _valid(rows: Rows) -> NDArray[np.bool_]:
+    return np.arange(rows.input_ids.shape[1]) < rows.lengths[:, None]
+
+
+def _prediction(output: AniraOutput, rows: Rows) -> Prediction:
+    """Lay what was said about each token out in rows, with 0 at padding."""
+    valid = _valid(rows)
+
+    def laid(values: Tensor) -> Array:
+        flat = (values.float() if values.is_floating_point() else values).cpu().numpy()
+        whole = np.zeros((*valid.shape, *flat.shape[1:]), dtype=flat.dtype)
+        whole[valid] = flat
+        return whole
 
     assert output.logits is not None and output.exit_depth is not None and output.executed is not None
-    log_probs = output.exit_log_probs
+    log_probs, expected = output.exit_log_probs, output.expected_depth
+    following = np.pad(rows.targets[:, 1:], ((0, 0), (0, 1)))[valid]
+    following[rows.lengths.cumsum() - 1] = IGNORE  # the last position predicts nothing: its cross-entropy is 0
+    targets = torch.from_numpy(following.astype(np.int64)).to(output.logits.device)
     return Prediction(
-        output.logits.argmax(-1).cpu().numpy(),
-        output.exit_depth.cpu().numpy(),
-        output.executed.cpu().numpy(),
-        array(output.expected_depth),
-        None if log_probs is None else array(log_probs.exp()),
-        array(_cross_entropy(output.logits, targets)),
+        laid(output.logits.argmax(-1)),
+        laid(output.exit_depth),
+        laid(output.executed),
+        None if expected is None else laid(expected),
+        None if log_probs is None else laid(log_probs.exp()),
+        laid(cross_entropy(at_least_float32(output.logits), targets, ignore_index=IGNORE, reduction="none")),
     )
-
-
-def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the cross-entropy of every target, at the position before it; 0 at the last, which predicts nothing."""
-    following = torch.cat([targets[:, 1:], torch.full_like(targets[:, :1], IGNORE)], dim=1)
-    return cross_entropy(at_least_float32(logits).transpose(1, 2), following, ignore_index=IGNORE, reduction="none")
 
 
 def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Settings) -> tuple[Rows, Prediction]:

@@ -53,7 +53,7 @@ def evaluate_sentences(
     """Sample strings and write their records, unless they are there; `progress` is told how many strings are done.
 
     The records are those of an evaluation of freely written rows at the task's largest knob. The depths are read off
-    one parallel pass over the finished strings (tests hold it equal to decoding). `correct` and `lenient_correct` both
+    one pass over the finished strings (tests hold it equal to decoding). `correct` and `lenient_correct` both
     say whether the string is one that the task accepts, `meta_ended` whether it came to its <eos>.
     """
     knob, records = task.knob.maximum, RecordFolder(folder)

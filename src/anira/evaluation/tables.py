@@ -9,7 +9,7 @@ import torch
 
 from anira.evaluation.predict import Array, Prediction
 from anira.evaluation.records import INSTANCE_SCHEMA, TOKEN_SCHEMA
-from anira.inference import Cost, forward_cost
+from anira.inference import row_costs
 from anira.models import AniraForCausalLM
 from anira.tasks import IGNORE, Rows, Task
 
@@ -39,16 +39,15 @@ def instance_table(
     seen: list[bool] | None,
 ) -> pl.DataFrame:
     """Return one record an instance; ids count from `first`. `rows` are what the model read, `truth` the true ones."""
-    records = []
+    records, same = [], asdict(labels)
     for i in range(len(rows)):
         instance = task.instance(truth, i)
         # Under greedy decoding an answer is right exactly when every token is, given the true ones before it.
         given = [int(prediction.predicted[i, position - 1]) for position in rows.answer_positions(i)]
         grade = task.grade(truth, i, given)
-        executed = prediction.executed[i, : rows.lengths[i]]
         records.append(
             {
-                **asdict(labels),
+                **same,
                 "instance_id": first + i,
                 "task": task.name,
                 "subtask": task.subtask,
@@ -61,27 +60,25 @@ def instance_table(
                 "predicted": task.vocab.decode(given),
                 "seen_in_training": None if seen is None else seen[i],
                 "num_tokens": int(rows.lengths[i]),
-                **_cost_columns(model, executed),
                 **{f"meta_{name}": value for name, value in instance.meta.items()},
             }
         )
-    return pl.DataFrame(records, schema_overrides=INSTANCE_SCHEMA).select(*INSTANCE_SCHEMA, pl.col("^meta_.*$"))
+    table = pl.DataFrame(records, schema_overrides=INSTANCE_SCHEMA)
+    table = table.with_columns(**_cost_columns(model, rows, prediction.executed))
+    return table.select(*INSTANCE_SCHEMA, pl.col("^meta_.*$"))
 
 
-def _cost_columns(model: AniraForCausalLM, executed: Array) -> dict[str, int]:
-    def cost(depths: Array) -> Cost:
-        return forward_cost(model.config, model.policy, torch.from_numpy(depths.astype(np.int64))[None])
-
-    spent, full = cost(executed), cost(np.full_like(executed, model.config.max_depth))
-    return {
-        "iterations": spent.iterations,
-        "full_iterations": full.iterations,
-        "decisions": spent.decisions,
-        "flops": spent.flops,
-        "full_flops": full.flops,
-        "kv_slots": spent.kv_slots,
-        "full_kv_slots": full.kv_slots,
-    }
+def _cost_columns(model: AniraForCausalLM, rows: Rows, executed: Array) -> dict[str, Array]:
+    """Return what each row has cost, and what it would at full depth."""
+    valid = torch.arange(executed.shape[1]) < torch.from_numpy(rows.lengths.astype(np.int64))[:, None]
+    depths = torch.from_numpy(executed.astype(np.int64))
+    ways = {"": depths, "full_": torch.full_like(depths, model.config.max_depth)}
+    columns: dict[str, Array] = {}
+    for prefix, each in ways.items():
+        cost = row_costs(model.config, model.policy, each, valid=valid)
+        cost["flops"] = cost["core_flops"] + cost["decision_flops"] + cost["other_flops"]
+        columns |= {f"{prefix}{name}": cost[name].numpy() for name in ("iterations", "decisions", "flops", "kv_slots")}
+    return {name: values for name, values in columns.items() if name in INSTANCE_SCHEMA}
 
 
 def token_table(

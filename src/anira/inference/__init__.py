@@ -1,6 +1,6 @@
 """Stepwise decoding, and what it costs."""
 
-from anira.inference.cost import Cost, attention_flops, forward_cost, layer_flops
+from anira.inference.cost import Cost, attention_flops, forward_cost, layer_flops, row_costs
 from anira.inference.stepwise import Step, Stepwise
 
-__all__ = ["Cost", "Step", "Stepwise", "attention_flops", "forward_cost", "layer_flops"]
+__all__ = ["Cost", "Step", "Stepwise", "attention_flops", "forward_cost", "layer_flops", "row_costs"]

@@ -68,26 +68,38 @@ def forward_cost(
     A token that exits early under freeze = "state" pays one more projection to keys and values (of the state as an
     iteration would read it), and keeps one more slot.
     """
+    rows = row_costs(config, policy, executed, valid=valid, max_depth=max_depth)
+    return Cost(**{name: int(values.sum()) for name, values in rows.items()})
+
+
+def row_costs(
+    config: AniraConfig,
+    policy: ComputePolicy,
+    executed: Int[Tensor, "batch time"],
+    *,
+    valid: Bool[Tensor, "batch time"] | None = None,
+    max_depth: int | None = None,
+) -> dict[str, Int[Tensor, " batch"]]:
+    """Return the fields of `Cost` for each row by itself."""
     depth = config.max_depth if max_depth is None else max_depth
     valid = torch.ones_like(executed, dtype=torch.bool) if valid is None else valid
-    keys = valid.long().cumsum(1)[valid]
-    runs = executed[valid].long()
+    tokens, keys = valid.sum(1), valid.long().cumsum(1)
     layer, per_key = layer_flops(config), attention_flops(config, 1)
     inject = 4 * config.hidden_size**2 if config.injection == "concat-linear" else 0
-    early = int((runs < depth).sum()) if config.freeze == "state" else 0
-    decisions = int(policy.num_decisions(runs, depth).sum())
-    each = config.num_core_layers * (layer + per_key * keys) + inject
+    early = ((executed < depth) & valid).sum(1) if config.freeze == "state" else torch.zeros_like(tokens)
+    decisions = (policy.num_decisions(executed.long(), depth) * valid).sum(1)
+    runs, pass_flops = executed.long() * valid, layer + per_key * keys
     outer = config.num_prelude_layers + config.num_coda_layers
-    tokens = len(runs)
-    return Cost(
-        tokens=tokens,
-        iterations=int(runs.sum()),
-        decisions=decisions,
-        core_flops=int((runs * each).sum()) + early * (inject + _kv_flops(config)),
-        decision_flops=decisions * policy.decision_flops(),
-        other_flops=outer * int((layer + per_key * keys).sum()) + 2 * tokens * config.hidden_size * config.vocab_size,
-        kv_slots=int(runs.sum()) + early,
-    )
+    return {
+        "tokens": tokens,
+        "iterations": runs.sum(1),
+        "decisions": decisions,
+        "core_flops": (runs * (config.num_core_layers * pass_flops + inject)).sum(1)
+        + early * (inject + _kv_flops(config)),
+        "decision_flops": decisions * policy.decision_flops(),
+        "other_flops": outer * (pass_flops * valid).sum(1) + 2 * tokens * config.hidden_size * config.vocab_size,
+        "kv_slots": runs.sum(1) + early,
+    }
 
 
 def _kv_flops(config: AniraConfig) -> int:

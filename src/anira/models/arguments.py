@@ -9,11 +9,12 @@ from torch import Tensor
 from transformers import Cache, DynamicCache
 
 from anira.config import UserError
-from anira.models.cache import DepthCache
+from anira.models.cache import DepthCache, SlotStore
 from anira.models.configuration import AniraConfig
 from anira.models.exits import check_rule
-from anira.models.packing import Packing
-from anira.models.policies import ComputePolicy
+from anira.models.packing import PackedAttention, Packing
+from anira.models.policies import ComputePolicy, Context
+from anira.models.present import PresentStore
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,13 @@ class Masks:
     position_ids: Int[Tensor, "rows time"] | None
     lengths: Int[Tensor, " instances"] | None = None
     max_length: int | None = None
+
+    def counted(self, valid: Bool[Tensor, "batch time"], *, active: bool) -> Bool[Tensor, "batch time"]:
+        """Return whose compute counts, of the tokens that are not padding."""
+        assert self.valid_mask is not None
+        if active:
+            raise UserError("active goes with attention_mask or lengths, not with valid_mask")
+        return valid & self.valid_mask.bool()
 
     def packing(self, x: Float[Tensor, "batch time dim"], *, cached: bool) -> Packing | None:
         """Return where the tokens of a packed row stand, if it is one."""
@@ -76,11 +84,35 @@ class Wanted:
     hidden_states: bool
     iteration_states: bool
     logits_to_keep: int | Int[Tensor, " kept"]
+    active: bool
+    """Only the tokens that still run are computed, though nothing is kept."""
 
     @property
     def states(self) -> bool:
         """Whether the states after each iteration must be kept."""
         return self.hidden_states or self.iteration_states
+
+
+@dataclass(frozen=True)
+class Call:
+    """One forward call, with every default filled in."""
+
+    x: Float[Tensor, "batch time dim"]
+    policy: ComputePolicy
+    context: Context
+    padded: bool
+    """Whether some token may be padding."""
+    mask: Bool[Tensor, "batch 1 time keys"] | None
+    packing: Packing | None
+    cache: DepthCache | None
+    store: SlotStore | PresentStore | None
+    """Keys and values of the core, if only the tokens that still run are computed."""
+    keep_states: bool
+
+    @property
+    def plan(self) -> PackedAttention | None:
+        """How layers attend, if not plainly."""
+        return None if self.packing is None else PackedAttention(self.packing)
 
 
 def check_attention(implementation: str | dict[str, str] | None) -> None:
@@ -93,14 +125,14 @@ def check_attention(implementation: str | dict[str, str] | None) -> None:
 
 
 def check_call(
-    policy: ComputePolicy, labels: Tensor | None, cached: bool, keep: int | Tensor, attentions: bool | None
+    policy: ComputePolicy, labels: Tensor | None, active: bool, keep: int | Tensor, attentions: bool | None
 ) -> None:
-    """Refuse what does not go together."""
+    """Refuse what does not go together; `active`: only the tokens that still run are computed, as with a cache."""
     if attentions:
         raise UserError("output_attentions is not supported: SDPA computes no attention weights")
-    if cached and labels is not None:
-        raise UserError("labels need the parallel graph: leave out the cache")
-    if cached and policy.causal == "probe":
+    if active and labels is not None:
+        raise UserError("labels need the parallel graph: leave out the cache, or active")
+    if active and policy.causal == "probe":
         raise UserError(f"policy {policy.name!r} looks at logits, which runs without a cache only: use_cache=False")
     if labels is not None and not isinstance(keep, Tensor) and keep:
         raise UserError("labels need all logits that predict one: leave out logits_to_keep, or give their positions")

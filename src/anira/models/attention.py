@@ -17,6 +17,7 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from anira.models.cache import SlotStore
+from anira.models.present import PresentStore
 
 NAME: Final = "anira"
 """What the configuration of a layer says in `_attn_implementation`."""
@@ -92,7 +93,12 @@ class FlatAttention:
     """
 
     def __init__(
-        self, store: SlotStore, rows: Int[Tensor, " tokens"], columns: Int[Tensor, " tokens"], *, single: bool
+        self,
+        store: SlotStore | PresentStore,
+        rows: Int[Tensor, " tokens"],
+        columns: Int[Tensor, " tokens"],
+        *,
+        single: bool,
     ) -> None:
         self.store, self.columns, self.single = store, columns, single
         self.row_ids, self.most = rows, 1
@@ -103,17 +109,14 @@ class FlatAttention:
             self.most = int(count.max())
         self.all_rows = len(self.row_ids) == store.batch
         self.whole = store.dense and len(rows) == store.batch * store.num_columns
-        self.slots = slice(0, 0)
+        self.slots: Any = None
 
-    def begin(self, depth: int, slots: slice) -> None:
-        """Note where the keys and values of iteration `depth` go, and who sees whom in it."""
+    def begin(self, depth: int, slots: Any) -> None:
+        """Note where the keys and values of iteration `depth` go (as the store says), and who sees whom in it."""
         self.slots = slots
-        if self.whole:
-            return
-        table = self.store.table[depth - 1]
-        seen = table if self.all_rows else table.index_select(0, self.row_ids)
-        self.seen = seen if self.store.dense else seen.clamp(min=0)
-        self.mask = self._mask(seen)
+        if not self.whole:
+            visible, self.key_values = self.store.look(depth, None if self.all_rows else self.row_ids)
+            self.mask = self._mask(visible)
 
     def attend(self, module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> Tensor:
         """Put the keys and values of this iteration into the store, and attend over it."""
@@ -127,7 +130,7 @@ class FlatAttention:
             q, k, v = (t.reshape(len(self.row_ids), -1, *t.shape[1:]).transpose(1, 2) for t in (q, k, v))
             out = scaled_dot_product_attention(q, k, v, is_causal=True, **settings)
             return out.transpose(1, 2).flatten(0, 1)
-        keys, values = self.store.gather(module.layer_idx, self.seen)
+        keys, values = self.key_values(module.layer_idx)
         out = scaled_dot_product_attention(self._lay_out(q), keys, values, attn_mask=self.mask, **settings)
         return out[:, :, 0] if self.single else out.transpose(1, 2)[self.place]
 
@@ -138,10 +141,12 @@ class FlatAttention:
         laid[self.place] = q
         return laid.transpose(1, 2)
 
-    def _mask(self, seen: Int[Tensor, "rows columns"]) -> Bool[Tensor, "rows 1 most columns"] | None:
+    def _mask(self, visible: Bool[Tensor, "rows columns"] | None) -> Bool[Tensor, "rows 1 most columns"] | None:
         if self.single:  # the query is the last column: it sees all that is there
-            return None if self.store.dense else (seen >= 0)[:, None, None, :]
-        columns = torch.arange(seen.shape[1], device=seen.device)
-        own = torch.full((len(seen), self.most), seen.shape[1], device=seen.device)  # spare queries see everything
+            return None if visible is None else visible[:, None, None, :]
+        columns = torch.arange(self.store.num_columns, device=self.columns.device)
+        # Spare queries see everything.
+        own = torch.full((len(self.row_ids), self.most), len(columns), device=self.columns.device)
         own[self.place] = self.columns
-        return (seen >= 0)[:, None, None, :] & (columns <= own[:, None, :, None])
+        earlier = columns <= own[:, None, :, None]
+        return earlier if visible is None else earlier & visible[:, None, None, :]

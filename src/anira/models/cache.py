@@ -8,8 +8,8 @@ to its last slot.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from functools import partial, wraps
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -22,6 +22,9 @@ _SPARE_COLUMNS = 64
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Look = tuple[Bool[Tensor, "rows columns"] | None, Callable[[int], tuple[Tensor, Tensor]]]
+"""Which columns of some rows are seen in an iteration, None for all; and their keys and values, layer by layer."""
 
 
 def _outlives_inference_mode(make: Callable[P, T]) -> Callable[P, T]:
@@ -42,6 +45,9 @@ class SlotStore:
     token 0 its input state and its exit state, token 1 its three input states. (A token that runs to the end needs no
     slot for its last state: nothing reads it.) The table, one row an iteration, is then [[0, 1], [3, 2], [3, 4]].
     """
+
+    kept: ClassVar[bool] = True
+    """Whether anything is read after the call."""
 
     def __init__(self, num_layers: int, max_depth: int) -> None:
         self.pools: list[Tensor | None] = [None] * num_layers
@@ -149,7 +155,14 @@ class SlotStore:
         self.pools[layer] = grown
         return grown
 
-    def gather(self, layer: int, slots: Int[Tensor, "rows columns"]) -> tuple[Tensor, Tensor]:
+    def look(self, depth: int, rows: Int[Tensor, " rows"] | None) -> Look:
+        """Return which columns of these rows, or of all, are seen in an iteration, and what gives keys and values."""
+        slots = self.table[depth - 1] if rows is None else self.table[depth - 1].index_select(0, rows)
+        if self.dense:
+            return None, partial(self._gather, slots)
+        return slots >= 0, partial(self._gather, slots.clamp(min=0))
+
+    def _gather(self, slots: Int[Tensor, "rows columns"], layer: int) -> tuple[Tensor, Tensor]:
         """Return keys and values of these slots, each (rows, heads, columns, head)."""
         pool = self.pools[layer]
         assert pool is not None

@@ -1,8 +1,8 @@
 """The two ways to run the core.
 
 `run_parallel` unrolls all iterations on whole rows, a static graph: training and analysis. `run_active` computes only
-the tokens that still run, against a store of keys and values: prefill and decode. Both ask the same policy in the
-same order, and give the same states; tests hold them equal in float64.
+the tokens that still run, against a store of keys and values: prefill, decode and evaluation. Both ask the same policy
+in the same order, and give the same states; tests hold them equal in float64.
 """
 
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from anira.models.cache import SlotStore
 from anira.models.masks import restrict
 from anira.models.packing import PackedAttention
 from anira.models.policies.base import ComputePolicy, Context, Route
+from anira.models.present import PresentStore
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def run_active(
     policy: ComputePolicy,
     tokens: Tokens,
     ctx: Context,
-    store: SlotStore,
+    store: SlotStore | PresentStore,
     *,
     single: bool,
     keep_states: bool = False,
@@ -143,7 +144,7 @@ class _ActiveRun:
         policy: ComputePolicy,
         tokens: Tokens,
         ctx: Context,
-        store: SlotStore,
+        store: SlotStore | PresentStore,
         single: bool,
         keep_states: bool,
     ) -> None:
@@ -212,7 +213,7 @@ class _ActiveRun:
             self.hides = self.store.skips = True
         running = int(route.run.sum())
         if running == 0:
-            if self.state_frozen and not self.single and not self.hides:
+            if self.state_frozen and not self.single and not self.hides and self.store.kept:
                 self._store_states(depth, self.tokens, h)
             return False
         if running < len(h):
@@ -269,9 +270,9 @@ class _ActiveRun:
         cos, sin = tokens.rope
         return run_layers(self.backbone.core_layers(depth), x, None, (cos[None], sin[None]), plan=self.attention)[0]
 
-    def _allocate(self, depth: int | Tensor, tokens: Tokens, *, onwards: bool) -> slice:
-        columns = None if self.single else tokens.columns
-        return self.store.allocate(depth, tokens.rows, columns, onwards=onwards)
+    def _allocate(self, depth: int | Tensor, tokens: Tokens, *, onwards: bool) -> Any:
+        store: Any = self.store  # `single` and depths in a tensor are for the cache's store alone
+        return store.allocate(depth, tokens.rows, None if self.single else tokens.columns, onwards=onwards)
 
     def _write_back(self, index: Tensor | None, h: Tensor, state: Any) -> None:
         if index is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
 from transformers import AutoConfig, AutoModelForCausalLM, Cache, GenerationMixin, PreTrainedModel
@@ -15,7 +15,7 @@ from transformers.utils.generic import can_return_tuple
 from anira.config import UserError
 from anira.models import arguments, card
 from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
-from anira.models.cache import DepthCache, cache_signature
+from anira.models.cache import DepthCache, SlotStore, cache_signature
 from anira.models.configuration import AniraConfig
 from anira.models.execution import FlatList, Tokens, run_active, run_parallel
 from anira.models.loss import Targets, named_losses
@@ -25,27 +25,8 @@ from anira.models.output import AniraOutput
 from anira.models.packing import PackedAttention, Packing, PartAttention
 from anira.models.policies import Allocation, ComputePolicy, Context, Forced, Readout, policy_class
 from anira.models.policies.decider import Decider
+from anira.models.present import PresentStore
 from anira.models.wrapped import policy_in_use
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One forward call, with every default filled in."""
-
-    x: Float[Tensor, "batch time dim"]
-    policy: ComputePolicy
-    context: Context
-    padded: bool
-    """Whether some token may be padding."""
-    mask: Bool[Tensor, "batch 1 time keys"] | None
-    packing: Packing | None
-    cache: DepthCache | None
-    keep_states: bool
-
-    @property
-    def plan(self) -> PackedAttention | None:
-        """How layers attend, if not plainly."""
-        return None if self.packing is None else PackedAttention(self.packing)
 
 
 @dataclass(frozen=True)
@@ -123,12 +104,13 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
         use_cache: bool | None = None,
+        active: bool = False,
         logits_to_keep: int | Int[Tensor, " kept"] = 0,
     ) -> AniraOutput:
         """Run the model on rows of tokens.
 
-        Without a cache the parallel graph runs, with gradients; with one (`use_cache=True`, or `past_key_values`)
-        only the active tokens are computed, without gradients.
+        Without a cache the parallel graph runs, with gradients; with one (`use_cache=True`, or `past_key_values`), or
+        on request (`active`), only the tokens that still run are computed, without gradients.
 
         Args:
             input_ids: tokens of this call.
@@ -155,12 +137,13 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
                 reads; by default as the configuration says.
             output_attentions: refused; attention weights are never there.
             use_cache: by default only if `past_key_values` is given.
+            active: compute only the tokens that still run, without a cache too: nothing is kept for later calls.
             logits_to_keep: return the logits of the last positions only, 0 is all; or of the positions in a tensor,
                 which with labels must be all that predict one: the last layer of the coda then runs on them alone.
         """
         policy = policy_in_use(self.policy)
         cached = past_key_values is not None or bool(use_cache)
-        arguments.check_call(policy, labels, cached, logits_to_keep, output_attentions)
+        arguments.check_call(policy, labels, cached or active, logits_to_keep, output_attentions)
         arguments.check_depth(self.config, policy, select, threshold, max_depth, exit_depth, noise)
         x = self._embed(input_ids, inputs_embeds)
         cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
@@ -168,7 +151,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth)
         hidden = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
-        wanted = arguments.Wanted(probs, bool(hidden), output_iteration_states, logits_to_keep)
+        wanted = arguments.Wanted(probs, bool(hidden), output_iteration_states, logits_to_keep, active)
         counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
         targets = None if labels is None else Targets(labels, *counts, gamma_scale)
         with nullcontext() if cache is None else cache.unchanged_on_error():
@@ -197,7 +180,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         depths: arguments.Depths,
         cache: DepthCache | None,
         wanted: arguments.Wanted,
-    ) -> _Call:
+    ) -> arguments.Call:
         """Fill in validity, positions, the mask, noise and depths, and give the cache its new columns."""
         depth = self.config.max_depth if depths.max_depth is None else depths.max_depth
         batch, time = x.shape[:2]
@@ -219,7 +202,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         plain = not padded and (time == 1 or past == 0)
         mask = None if plain else causal_mask(key_valid, time)
         if cache is None and masks.valid_mask is not None:
-            valid, padded = valid & masks.valid_mask.bool(), True
+            valid, padded = masks.counted(valid, active=wanted.active), True
         noise = depths.noise
         if depths.exit_depth is not None:
             policy = Forced(torch.as_tensor(depths.exit_depth, device=x.device).expand(batch, time))
@@ -234,14 +217,18 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             threshold=depths.threshold,
             probs=wanted.probs,
         )
-        return _Call(x, policy, context, padded, mask, packing, cache, wanted.states)
+        store: SlotStore | PresentStore | None = None if cache is None else cache.core
+        if cache is None and wanted.active:
+            rows, columns = (batch, time) if packing is None else (packing.num_rows, packing.longest)
+            store = PresentStore(self.config.num_core_layers, depth, rows, columns, full=not padded)
+        return arguments.Call(x, policy, context, padded, mask, packing, cache, store, wanted.states)
 
-    def _run(self, call: _Call, targets: Targets | None, wanted: arguments.Wanted) -> AniraOutput:
+    def _run(self, call: arguments.Call, targets: Targets | None, wanted: arguments.Wanted) -> AniraOutput:
         """Run prelude, core, coda and head, and gather what was asked for."""
         cache = call.cache
         rope = self.model.rope(call.x, call.context.positions)
         h0 = run_layers(self.model.prelude, call.x, call.mask, rope, past=cache, plan=call.plan)
-        core = self._run_parallel(call, h0, rope) if cache is None else self._run_active(call, h0, rope)
+        core = self._run_parallel(call, h0, rope) if call.store is None else self._run_active(call, h0, rope)
         kept = wanted.logits_to_keep
         # Outside of its own call, FSDP would not gather the last layer again for the backward pass.
         whole = wanted.hidden_states or any(isinstance(layer, FSDPModule) for layer in self.model.coda)
@@ -271,7 +258,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             losses=losses,
         )
 
-    def _run_parallel(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
+    def _run_parallel(self, call: arguments.Call, h0: Tensor, rope: Rope) -> _Core:
         policy, context = call.policy, call.context
         if policy.causal == "probe":
             context = replace(context, probe=lambda h: self._head(self._coda(h[None], call, rope), 0)[0])
@@ -287,12 +274,15 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
                 readout = replace(readout, states=states)
         return _Core(readout, core.state, allocation, executed, core.iteration_states)
 
-    def _run_active(self, call: _Call, h0: Tensor, rope: Rope) -> _Core:
-        assert call.cache is not None
-        store, ctx, policy = call.cache.core, call.context, call.policy
+    def _run_active(self, call: arguments.Call, h0: Tensor, rope: Rope) -> _Core:
+        assert call.store is not None
+        store, ctx, policy = call.store, call.context, call.policy
         time = h0.shape[1]
         flat = FlatList(ctx.valid, whole=store.full)
-        rows, columns = flat.places(store.num_columns - time)
+        if call.packing is not None:
+            rows, columns = call.packing.rows, call.packing.columns
+        else:
+            rows, columns = flat.places(store.num_columns - time)
         tokens = Tokens(rows, columns, (flat.pack(rope[0]), flat.pack(rope[1])), flat.pack(h0))
         context = replace(
             ctx,
@@ -302,9 +292,11 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         )
         if isinstance(policy, Forced):
             policy = Forced(flat.pack(policy.exit_depth))
-        core = run_active(self.model, policy, tokens, context, store, single=time == 1, keep_states=call.keep_states)
+        single = time == 1 and call.cache is not None
+        core = run_active(self.model, policy, tokens, context, store, single=single, keep_states=call.keep_states)
         allocation = policy.allocation(core.state).each(flat.spread)
-        store.exit_depth[:, -time:] = allocation.exit_depth
+        if call.cache is not None:
+            call.cache.core.exit_depth[:, -time:] = allocation.exit_depth
         z = flat.spread(policy.readout(core.h, core.state).states[-1], into=h0)
         return _Core(
             Readout(z[None], torch.ones_like(z[None, ..., 0])),
@@ -315,7 +307,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         )
 
     def _coda(
-        self, states: Float[Tensor, "states batch time dim"], call: _Call, rope: Rope
+        self, states: Float[Tensor, "states batch time dim"], call: arguments.Call, rope: Rope
     ) -> Float[Tensor, "states batch time dim"]:
         """Read out several states as so many batches; packed ones one after the other."""
         num, mask = len(states), call.mask

@@ -20,6 +20,9 @@ from anira.training.config import TrainConfig
 SUSTAINED: Final[Mapping[str, float]] = {"two CPU cores": 9e10, "an A100": 0.3 * 312e12}
 """FLOP/s that a training step is taken to sustain: measured at the paper's MANO shape in float32 (docs/results.md), and
 30 % of what the maker states for bfloat16, an assumption."""
+FLOAT32: Final[Mapping[str, float]] = {"two CPU cores": 9e10, "an A100": 0.3 * 19.5e12}
+"""The same for what stays in float32 under bfloat16, part of each decision: on an A100 without TF32, which is torch's
+default (docs/method.md, "Numerics")."""
 BACKWARD: Final = 2
 """FLOPs of a backward pass, in forward passes: a linear map is multiplied once for its input, once for its weights."""
 _FLOAT = 4  # bytes; weights, gradients and both moments of AdamW stay in float32 whatever the precision
@@ -36,14 +39,17 @@ class RunEstimate:
     """Of all steps; there is no padding."""
     flops: float
     """Of all steps, forward and backward. The training graph runs every token to the largest depth."""
+    float32_flops: float
+    """Those among them that stay in float32 under bfloat16."""
     state_bytes: int
     """Weights, gradients and the two moments of AdamW."""
     activation_bytes: int
     """What one part of a step keeps for its backward pass, roughly and in float32."""
 
-    def hours(self, flops_per_second: float) -> float:
-        """Return the hours of training at a sustained speed."""
-        return self.flops / flops_per_second / 3600
+    def hours(self, flops_per_second: float, float32_per_second: float | None = None) -> float:
+        """Return the hours of training at a sustained speed, which may be another one for what stays in float32."""
+        rest = self.float32_flops / (float32_per_second or flops_per_second)
+        return ((self.flops - self.float32_flops) / flops_per_second + rest) / 3600
 
 
 def estimate(config: TrainConfig) -> RunEstimate:
@@ -53,12 +59,15 @@ def estimate(config: TrainConfig) -> RunEstimate:
     rows = task.rows(seed=config.seed, stream="train", start=0, count=config.batch_size)
     parts = [full_cost(shape, part) for part in np.split(np.sort(rows.lengths), config.accumulation)]
     total, decider = count_parameters(shape)
+    passes = config.steps * (1 + BACKWARD)
+    decisions = sum(part.decisions for part in parts)
     return RunEstimate(
         preset=config.preset,
         parameters=total,
         decider_parameters=decider,
         tokens=config.steps * sum(part.tokens for part in parts),
-        flops=float(config.steps * (1 + BACKWARD) * sum(part.flops for part in parts)),
+        flops=float(passes * sum(part.flops for part in parts)),
+        float32_flops=float(passes * decisions * _without_storage(shape).policy.float32_flops()),
         state_bytes=4 * _FLOAT * total,
         activation_bytes=max(activation_bytes(shape, part) for part in parts),
     )
@@ -70,12 +79,13 @@ def estimate_lines(configs: Sequence[TrainConfig]) -> list[str]:
     lines = [_line(one) for one in found]
     if len(found) > 1:
         flops = sum(one.flops for one in found)
-        lines.append(f"together: {flops:.1e} FLOPs; {_hours(flops)}")
+        lines.append(f"together: {flops:.1e} FLOPs; {_hours(found)}")
     return [
         *lines,
         "counted: forward and backward passes of training at full depth; not counted: evaluations, "
         "making rows, and in memory temporary buffers, the allocator's reserve and what the device itself needs",
-        f"hours: at an assumed {', '.join(f'{speed:.1e} FLOP/s on {name}' for name, speed in SUSTAINED.items())}",
+        f"hours: at an assumed {', '.join(f'{speed:.1e} FLOP/s on {name}' for name, speed in SUSTAINED.items())}; "
+        f"on an A100 {FLOAT32['an A100']:.1e} for what deciders keep in float32 (TF32 is off)",
     ]
 
 
@@ -120,10 +130,10 @@ def _line(one: RunEstimate) -> str:
     decider = f" ({one.decider_parameters / 1e6:.2f}M of them decide)" if one.decider_parameters else ""
     return (
         f"{one.preset}: {one.parameters / 1e6:.1f}M parameters{decider}, {one.tokens / 1e9:.2g}G tokens, "
-        f"{one.flops:.1e} FLOPs, {(one.state_bytes + one.activation_bytes) / 1e9:.1f} GB of memory; {_hours(one.flops)}"
+        f"{one.flops:.1e} FLOPs, {(one.state_bytes + one.activation_bytes) / 1e9:.1f} GB of memory; {_hours([one])}"
     )
 
 
-def _hours(flops: float) -> str:
-    hours = {name: flops / speed / 3600 for name, speed in SUSTAINED.items()}
+def _hours(runs: Sequence[RunEstimate]) -> str:
+    hours = {name: sum(one.hours(speed, FLOAT32[name]) for one in runs) for name, speed in SUSTAINED.items()}
     return ", ".join(f"{value:,.{0 if value >= 100 else 1}f} h on {name}" for name, value in hours.items())

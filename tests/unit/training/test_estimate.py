@@ -55,6 +55,18 @@ def test_flops_are_three_forward_passes_of_the_tokens_of_every_step():
     assert found.hours(found.flops / 3600) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("variant", ["anira-e", "anira-o", "fixed"])
+def test_what_stays_in_float32_is_the_last_matrix_of_every_decision(variant):
+    config = tiny_config(f"mano-{variant}-smoke", steps=5)
+    model, found = AniraForCausalLM(shape(config)), estimate(config)
+    last = 0 if variant == "fixed" else 2 * model.policy.decider.out.weight.numel()
+    each = {"anira-e": 1, "anira-o": model.config.max_depth - 1, "fixed": 0}[variant]
+    assert found.float32_flops == 3 * found.tokens * each * last
+    assert found.hours(found.flops / 3600, float32_per_second=found.flops / 3600 / 16) == pytest.approx(
+        1 + 15 * found.float32_flops / found.flops
+    )
+
+
 @pytest.mark.parametrize("policy", ["anira-e", "anira-o", "fixed"])
 def test_memory_is_about_what_the_graph_keeps(policy):
     config = tiny_config(f"mano-{policy}-smoke", model={"hidden_size": 32, "intermediate_size": 96})

@@ -102,6 +102,10 @@ class AniraE(ComputePolicy):
         """Return the cost of the decider."""
         return self.decider.flops()
 
+    def float32_flops(self) -> int:
+        """Return the cost of the decider's last matrix."""
+        return self.decider.float32_flops()
+
     def num_decisions(self, executed: Int[Tensor, "*tokens"], max_depth: int) -> Int[Tensor, "*tokens"]:
         """One decision a token."""
         return torch.ones_like(executed)

@@ -171,6 +171,10 @@ class AniraO(ComputePolicy):
         """Return the cost of the decider."""
         return self.decider.flops()
 
+    def float32_flops(self) -> int:
+        """Return the cost of the decider's last matrix."""
+        return self.decider.float32_flops()
+
     def num_decisions(self, executed: Int[Tensor, "*tokens"], max_depth: int) -> Int[Tensor, "*tokens"]:
         """One decision after each iteration but the last possible one."""
         return executed.clamp(max=max_depth - 1)

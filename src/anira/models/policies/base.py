@@ -205,6 +205,10 @@ class ComputePolicy(nn.Module, ABC):
         """Return the multiply-adds (times 2) of one decision for one token."""
         return 0
 
+    def float32_flops(self) -> int:
+        """Return how much of `decision_flops` stays in float32 under autocast; unless a policy says otherwise, all."""
+        return self.decision_flops()
+
     def num_decisions(self, executed: Int[Tensor, "*tokens"], max_depth: int) -> Int[Tensor, "*tokens"]:
         """Return how many decisions a token with `executed` iterations has cost."""
         return torch.zeros_like(executed)

@@ -11,10 +11,12 @@ from anira.models.exits import at_least_float32
 
 
 class Decider(nn.Module):
-    """LayerNorm, Linear without bias, SiLU, Linear with bias; in the precision of its own weights.
+    """LayerNorm, Linear without bias, SiLU, Linear with bias.
 
     Hugging Face keeps a policy's weights in float32 however a model is loaded, so decisions are made in float32 or
-    better. Its parts are called as modules: adapters, quantised layers and offloading hooks take their place.
+    better. Under autocast the first matrix, nearly all of the work, is multiplied in autocast's format like those of a
+    layer; all else stays in float32. The parts are called as modules: adapters, quantised layers and offloading hooks
+    take their place.
     """
 
     def __init__(self, config: Any, outputs: int, *, detach: bool, bias: float, zero: bool) -> None:
@@ -28,22 +30,23 @@ class Decider(nn.Module):
     def forward(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
         """Return the logits of the decision for every token."""
         x = (h.detach() if self.detach else h).to(self.norm.weight.dtype)
+        wide = self.up(self.norm(x)).to(x.dtype)
         if torch.is_autocast_enabled(h.device.type):
             with torch.autocast(h.device.type, enabled=False):
-                logits = self._decide(x)
+                logits = self.out(nn.functional.silu(wide))
         else:
-            logits = self._decide(x)
+            logits = self.out(nn.functional.silu(wide))
         if not (self.training or torch.compiler.is_compiling()):
             _check_numbers(logits)  # a training loop looks at the loss instead
         return at_least_float32(logits)
 
-    def _decide(self, x: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
-        decided: Tensor = self.out(nn.functional.silu(self.up(self.norm(x))))
-        return decided
-
     def flops(self) -> int:
         """Return twice the multiply-adds of one decision."""
-        return 2 * self.up.out_features * (self.up.in_features + self.out.out_features)
+        return 2 * self.up.out_features * self.up.in_features + self.float32_flops()
+
+    def float32_flops(self) -> int:
+        """Return how much of that stays in float32 under autocast: the last matrix."""
+        return 2 * self.up.out_features * self.out.out_features
 
 
 def _check_numbers(logits: Tensor) -> None:

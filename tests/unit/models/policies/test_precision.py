@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from anira.models import AniraConfig
 from anira.models.policies import ComputePolicy, Context, TaskLoss, policy_class
+from anira.models.precision import cpu_runs_bfloat16  # noqa: F401 (used in marks)
 
 TOKENS, HIDDEN = 60, 16
 NAMES = ["anira-e", "anira-o"]
@@ -104,8 +105,41 @@ def test_deciders_stay_wide_in_a_half_precision_model(name: str) -> None:
     assert policy.double().decider(h.double()).dtype == torch.float64
 
 
-def test_autocast_leaves_the_decider_in_float32() -> None:
-    policy, h = new_policy("anira-e"), states(torch.float32)
+class Narrow(nn.Module):
+    """Stands in for a matrix under autocast, on CPUs that die of a real one; notes whether autocast was on."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        assert torch.is_autocast_enabled("cpu")
+        return x.repeat(1, 3).bfloat16()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_autocast_narrows_the_first_matrix_of_a_decider_and_nothing_else(name: str) -> None:
+    policy, h = new_policy(name), states(torch.float32)
+    width = policy.decider.up.in_features
+    policy.decider.up = Narrow()
+    policy.decider.out = nn.Linear(3 * width, policy.decider.out.out_features)
+    seen: list[tuple[torch.dtype, bool]] = []
+    policy.decider.out.register_forward_pre_hook(
+        lambda module, args: seen.append((args[0].dtype, torch.is_autocast_enabled("cpu")))
+    )
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside = policy.decider(h)
-    assert torch.equal(inside, policy.decider(h))
+        logits = policy.decider(h)
+    assert logits.dtype == torch.float32
+    assert seen == [(torch.float32, False)]
+
+
+@pytest.mark.skipif("not cpu_runs_bfloat16()", reason="this CPU cannot compute in bfloat16")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_decision_under_autocast_is_off_by_one_rounding_of_its_first_matrix(name: str) -> None:
+    policy, h = new_policy(name), states(torch.float32)
+    exact = policy.decider(h)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rough = policy.decider(h)
+    assert rough.dtype == torch.float32
+    assert not torch.equal(rough, exact)
+    with torch.no_grad():
+        scale = policy.decider.out.weight.abs().sum() * policy.decider.up(policy.decider.norm(h)).abs().max()
+    torch.testing.assert_close(rough, exact, rtol=0, atol=float(scale) * 2**-7)
+    rough.sum().backward()
+    assert all(parameter.grad.dtype == torch.float32 for parameter in policy.parameters())
