@@ -88,7 +88,7 @@ def start_process(job: Job) -> "subprocess.Popen[bytes]":
     job.log.parent.mkdir(parents=True, exist_ok=True)
     with job.log.open("ab") as log:
         return subprocess.Popen(
-            job.words, cwd=job.folder, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+            job.words, cwd=job.folder, stdin=subprocess.PIPE, stdout=log, stderr=log, process_group=0
         )
 
 
