@@ -19,7 +19,7 @@ ALLOWED = {
     "records": {"config"},
     "evaluation": _EVALUATION,
     "training": {*_EVALUATION, "evaluation"},
-    "bench": _EVALUATION,
+    "bench": {*_EVALUATION, "training"},
     "analysis": {"config", "records"},
     "report": {"config", "records", "analysis"},
     "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report"},

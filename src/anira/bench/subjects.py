@@ -29,20 +29,6 @@ def anira_model(policy: str) -> AniraForCausalLM:
     )
 
 
-def mano_model(policy: str, vocab_size: int) -> AniraForCausalLM:
-    """Return a model of the paper's size for MANO, in evaluation mode."""
-    return _seeded(
-        AniraConfig(
-            vocab_size=vocab_size,
-            hidden_size=256,
-            intermediate_size=1664,
-            num_attention_heads=8,
-            max_depth=14,
-            policy={"name": policy},
-        )
-    )
-
-
 def _seeded(config: AniraConfig) -> AniraForCausalLM:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # the same weights in every run: depths of a mixture depend on them

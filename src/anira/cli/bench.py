@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from tyro.conf import arg
@@ -55,6 +56,8 @@ class TrainOptions:
     """Repeats; the figures are medians."""
     compile: bool = False
     """Measure compiled steps too; compiling takes a few minutes."""
+    against: Annotated[Path | None, arg(metavar="DIR")] = None
+    """A checkout of older code, to train by in turns with this one."""
     json: bool = False
     """Print one JSON object for scripts."""
 
@@ -118,11 +121,17 @@ def _prefill(options: ModelOptions) -> tuple[dict[str, Any], str]:
 
 
 def _train(options: TrainOptions) -> tuple[dict[str, Any], str]:
+    from anira.bench.throughput import bench_throughput, source_folder
     from anira.bench.train import bench_train
 
-    return _models(
-        lambda: bench_train(repeats=options.repeats, compiled=options.compile, report=_report), options.repeats
-    )
+    if options.against is not None:
+        source_folder(options.against)  # refused before minutes of measuring
+
+    def measure() -> list[dict[str, Any]]:
+        steps = bench_train(repeats=options.repeats, compiled=options.compile, report=_report)
+        return steps + bench_throughput(repeats=options.repeats, against=options.against, report=_report)
+
+    return _models(measure, options.repeats)
 
 
 def _models(measure: Callable[[], list[dict[str, Any]]], repeats: int) -> tuple[dict[str, Any], str]:
@@ -197,6 +206,10 @@ BENCHMARKS: Final[dict[str, tuple[str, Measure, type]]] = {
     "parser": ("the parser and the sampler of LANO beside their bars", _parser, ParserOptions),
     "decode": ("a decoding step against depth, beside stock Llama against layers", _decode, ModelOptions),
     "prefill": ("reading a prompt against depth, beside stock Llama against layers", _prefill, ModelOptions),
-    "train": ("a training step beside one of an 8-layer stock Llama", _train, TrainOptions),
+    "train": (
+        "training, beside stock Llama, a matrix product and older code",
+        _train,
+        TrainOptions,
+    ),
 }
 """Name -> (summary, what measures it and lays it out, its options)."""

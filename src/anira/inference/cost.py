@@ -95,13 +95,14 @@ def row_costs(
         "iterations": runs.sum(1),
         "decisions": decisions,
         "core_flops": (runs * (config.num_core_layers * pass_flops + inject)).sum(1)
-        + early * (inject + _kv_flops(config)),
+        + early * (inject + key_value_flops(config)),
         "decision_flops": decisions * policy.decision_flops(),
         "other_flops": outer * (pass_flops * valid).sum(1) + 2 * tokens * config.hidden_size * config.vocab_size,
         "kv_slots": runs.sum(1) + early,
     }
 
 
-def _kv_flops(config: AniraConfig) -> int:
+def key_value_flops(config: AniraConfig) -> int:
+    """Return the FLOPs of one token's keys and values in one layer."""
     assert config.head_dim is not None and config.num_key_value_heads is not None
     return 4 * config.hidden_size * config.num_key_value_heads * config.head_dim
