@@ -58,6 +58,17 @@ def test_train_stands_beside_stock_llama_a_matrix_product_and_other_code(anira):
     assert run["met"] and run["speedup_met"]
 
 
+def test_each_version_is_judged_by_its_faster_way():
+    seconds = {"": 2.0, "compiled_": 1.0, "old_": 3.0, "old_compiled_": 6.0}
+    turns = {name: [{"seconds": each, "tokens": 600, "gemm": 0.01}] * 3 for name, each in seconds.items()}
+    row = throughput._row(throughput.SHAPES[0], turns)
+    assert row["speedup"] == 3.0
+    assert [row[f"{name}tokens_per_second"] for name in seconds] == [300, 600, 200, 100]
+    alone = throughput._row(throughput.SHAPES[0], {"": turns[""]})
+    assert alone["ratio"] == pytest.approx(row["ratio"] / 2)
+    assert "speedup" not in alone
+
+
 def test_a_folder_without_older_code_is_refused_before_anything_is_measured(anira, tmp_path):
     result = anira("bench", "train", "--against", str(tmp_path))
     assert result.status == 2

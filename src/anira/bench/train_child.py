@@ -10,7 +10,6 @@ import dataclasses
 import json
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -36,15 +35,14 @@ def main() -> None:
         accumulation=1,
         max_length=asked["max_length"],
         threads=1,
-        compile=False,
+        compile=asked["compile"],
         precision="float32",
         steps=_NEVER,
         log_every=asked["steps"],
         eval_every=_NEVER,
         checkpoint_every=_NEVER,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        train(config, Path(folder), resume=False, report=_Turns(config, asked["gemm"]), trackers=[])
+    train(config, Path(asked["folder"]), resume=False, report=_Turns(config, asked["gemm"]), trackers=[])
 
 
 def _known(own: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +72,7 @@ class _Turns:
         sys.stdout.write(json.dumps({"seconds": seconds, "gemm": gemm, "tokens": self._tokens(line["step"])}) + "\n")
         sys.stdout.flush()
         if not sys.stdin.readline():
-            os._exit(0)  # in the middle of a run: nothing of it is kept
+            os._exit(0)  # in the middle of a run, of which nothing is kept
         self.started = time.process_time()
 
     def _tokens(self, step: int) -> int:

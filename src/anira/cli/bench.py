@@ -129,7 +129,9 @@ def _train(options: TrainOptions) -> tuple[dict[str, Any], str]:
 
     def measure() -> list[dict[str, Any]]:
         steps = bench_train(repeats=options.repeats, compiled=options.compile, report=_report)
-        return steps + bench_throughput(repeats=options.repeats, against=options.against, report=_report)
+        return steps + bench_throughput(
+            repeats=options.repeats, compiled=options.compile, against=options.against, report=_report
+        )
 
     return _models(measure, options.repeats)
 

@@ -91,9 +91,11 @@ def evaluate(
             rows = part.rows(seed=EVAL_SEED, stream="eval", start=0, count=config.count, knob=knob)
             made = _tables(model, part, rows, config, labels, number * config.count, overlap)
             records.write(knob, *made, part.subtask)
+        else:
+            made = records.read(knob, part.subtask)
         if progress is not None:
             progress((number + 1) * config.count)
-        figures.append(_figures(part.subtask, knob, *records.read(knob, part.subtask)))
+        figures.append(_figures(part.subtask, knob, *made))
     records.close()
     model.train(training)
     return figures
