@@ -101,12 +101,14 @@ def _train(configs: Sequence["TrainConfig"], out: Path) -> list[Path]:
 
 
 def _force_depths(run: Path) -> None:
-    from anira.evaluation import EvaluationConfig
-    from anira.training.evaluating import evaluate_run
+    from anira.evaluation import EvaluationConfig, evaluate
+    from anira.training.evaluating import subject_of
+    from anira.training.run import load_run
 
+    config, model, step = load_run(run)
     for depth in DEPTHS:
         wanted = EvaluationConfig(count=COUNT, override=f"depth-{depth}")
-        evaluate_run(run, wanted, run / "records" / wanted.override)
+        evaluate(model, config.make_task(), wanted, subject_of(config, step), run / "records" / wanted.override)
 
 
 def _show_instance() -> None:
