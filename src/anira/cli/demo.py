@@ -25,7 +25,7 @@ GROUPS: Final = {"S3": "words", "Z6": "words-z6"}
 DEPTHS: Final = (1, 2, 3)
 """Depths that all tokens are forced to, to see what depth is good for."""
 QUESTION: Final = "1 2 4"
-STEPS: Final = 2300
+STEPS: Final = 1800
 COUNT: Final = 500
 _WHAT = """\
 Whether depth follows required work can be seen where that work is known. WORDS asks for the product of the letters of a
