@@ -85,8 +85,8 @@ def need_sentence(run: Run, knob: str) -> str:
     if found is None:
         return "whether depth is needed was not evaluated"
     hardest, lost = found
-    word = "needed" if lost >= NEEDED else "not needed"
-    return f"depth is {word}; at depth 1, accuracy at {knob} = {hardest} is {100 * lost:.0f} points lower"
+    word = "needs" if lost >= NEEDED else "does not need"
+    return f"this model {word} its depth: forced to 1, accuracy at {knob} = {hardest} is {100 * lost:.0f} points lower"
 
 
 def _caveats(summaries: Sequence[Summary], knob: str) -> Iterator[str]:
