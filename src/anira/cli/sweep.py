@@ -68,8 +68,8 @@ def run(argv: list[str]) -> None:
 
     runs = planned_runs(plan)
     jobs = _jobs(options, plan.threads, len(runs))
-    _check(runs)
     if options.dry_run:
+        _check(runs)
         say(estimate_table(_places(runs, options.out), jobs))
         return
     sweep(runs, options.out, jobs=jobs, hours=plan.hours, on=options.on, slurm=_slurm(options))
@@ -88,6 +88,7 @@ def sweep(
     from anira.sweeps.executors import make_executor
     from anira.sweeps.queue import Queue
 
+    _check(runs)
     places = _places(runs, out)
     executor = make_executor(on, (out / WORK).resolve(), slurm or {})
     for run in runs:

@@ -9,6 +9,7 @@ import polars as pl
 import torch
 
 from anira.config import UserError, nearest
+from anira.config.ranges import parse_integers
 from anira.evaluation.overlap import Overlap
 from anira.evaluation.predict import Prediction, Settings, check_one_answer, generate_rows, predict
 from anira.evaluation.records import RecordFolder
@@ -219,14 +220,9 @@ def parse_knobs(text: str | None, task: Task) -> tuple[int, ...]:
     """
     if text is None:
         return task.knob.seen
-    knobs: list[int] = []
-    for part in text.split(","):
-        ends = [end.strip() for end in part.split(":")]
-        if len(ends) > 2 or not all(end.isdecimal() and len(end) < 10 for end in ends):
-            raise UserError(f"knobs are written as 3:16 or 10,20,50, not {text!r}")
-        for end in ends:
-            task.knob.check(int(end))
-        knobs += range(int(ends[0]), int(ends[-1]) + 1)
+    knobs = parse_integers(text, "knobs")
+    for knob in (min(knobs), max(knobs)) if knobs else ():
+        task.knob.check(knob)
     if not knobs or len(set(knobs)) < len(knobs):
         raise UserError(f"knobs must be distinct, and at least one: {text!r}")
     return tuple(knobs)

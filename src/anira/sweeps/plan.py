@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from anira.config import UserError, check_finite, nearest
+from anira.config.ranges import parse_integers
 from anira.config.strict import run_id, stored_values
 from anira.training import TrainConfig
 from anira.training.overrides import PAYS, compiler, override
@@ -123,12 +124,7 @@ def parse_seeds(value: object) -> tuple[int, ...]:
     ((0, 1, 2, 7), (3, 4))
     """
     if isinstance(value, str):
-        seeds: list[Any] = []
-        for part in value.split(","):
-            ends = [end.strip() for end in part.split(":")]
-            if len(ends) > 2 or not all(end.isdecimal() and len(end) < 7 for end in ends):
-                raise UserError(f"seeds are written as 0:4 or 1,2,7, not {value!r}")
-            seeds += range(int(ends[0]), int(ends[-1]) + 1)
+        seeds: list[Any] = list(parse_integers(value, "seeds"))
     else:
         seeds = value if isinstance(value, list) else [value]
     if not seeds or any(type(seed) is not int for seed in seeds) or len(set(seeds)) < len(seeds):
