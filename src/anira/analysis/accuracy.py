@@ -7,6 +7,8 @@ import polars as pl
 
 from anira.analysis.intervals import Estimate, proportion, proportion_difference
 
+_HELD_OUT = "meta_held_out"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy:
@@ -25,12 +27,14 @@ class Accuracy:
     """Whether the whole interval of `exact` lies above `majority`."""
     seen_in_training: float | None
     """Share of instances that training has seen, where it was looked up."""
+    held_out: Estimate | None = None
+    """Share of right answers among the instances that were held out of training, where some were."""
 
 
 def accuracy_by_knob(table: pl.DataFrame) -> list[Accuracy]:
     """Return one row a knob."""
     counts = table.group_by("knob", maintain_order=True).agg(
-        pl.col("split").first(), *_counts(), pl.col("answer").unique_counts().max().alias("majority")
+        pl.col("split").first(), *_counts(table), pl.col("answer").unique_counts().max().alias("majority")
     )
     return [_accuracy(row["knob"], row["split"], row) for row in counts.iter_rows(named=True)]
 
@@ -43,7 +47,7 @@ def accuracy_overall(table: pl.DataFrame, *, seen_only: bool = False) -> Accurac
     chosen = table.filter(pl.col("split") == "seen") if seen_only else table
     majority = chosen.group_by("knob").agg(pl.col("answer").unique_counts().max())["answer"].sum()
     return _accuracy(
-        None, "seen" if seen_only else "", {**chosen.select(_counts()).row(0, named=True), "majority": majority}
+        None, "seen" if seen_only else "", {**chosen.select(_counts(table)).row(0, named=True), "majority": majority}
     )
 
 
@@ -58,8 +62,11 @@ def num_right(share: Estimate, count: int) -> int:
     return round((share.value or 0.0) * count)
 
 
-def _counts() -> list[pl.Expr]:
-    columns = pl.col("correct").sum(), pl.col("lenient_correct").sum(), pl.col("seen_in_training").mean()
+def _counts(table: pl.DataFrame) -> list[pl.Expr]:
+    columns = [pl.col("correct").sum(), pl.col("lenient_correct").sum(), pl.col("seen_in_training").mean()]
+    if _HELD_OUT in table.columns:
+        held_out = pl.col(_HELD_OUT) == 1
+        columns += [held_out.sum().alias("held_out"), (held_out & pl.col("correct")).sum().alias("held_out_right")]
     return [pl.len().alias("instances"), *columns]
 
 
@@ -75,4 +82,5 @@ def _accuracy(knob: int | None, split: str, row: dict[str, Any]) -> Accuracy:
         majority=majority,
         above_majority=exact.low is not None and exact.low > majority,
         seen_in_training=row["seen_in_training"],
+        held_out=proportion(row["held_out_right"], row["held_out"]) if row.get("held_out") else None,
     )

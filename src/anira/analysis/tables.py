@@ -51,6 +51,7 @@ Table = tuple[list[str], list[list[str]]]
 
 def _accuracy(summary: Summary) -> Table:
     head = ["knob", "split", "n", "accuracy", "lenient", "majority", "seen in training"]
+    held_out = any(row.held_out is not None for row in summary.accuracy)
     rows = [
         [
             _knob(row.knob),
@@ -60,10 +61,11 @@ def _accuracy(summary: Summary) -> Table:
             short(row.lenient, 3),
             f"{row.majority:.3f}",
             "-" if row.seen_in_training is None else f"{row.seen_in_training:.1%}",
+            *["-" if row.held_out is None else short(row.held_out, 3)] * held_out,
         ]
         for row in summary.accuracy
     ]
-    return head, rows
+    return [*head, *["held out of training"] * held_out], rows
 
 
 def _depth(summary: Summary) -> Table:

@@ -4,13 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anira.tasks import BLOCK, IGNORE, Rows, Task
+from anira.tasks.held_out import prefix_hashes
 from anira.tasks.offset import without_offset
 
 LARGEST = 2_000_000
 """Training rows beyond which the question is not asked: it takes a pass over all of them."""
-
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and without any pattern in its bits
-_HALF = np.uint64(32)
 
 
 class Overlap:
@@ -25,7 +23,7 @@ class Overlap:
         for start in range(0, rows, BLOCK):
             block = task.rows(seed=seed, stream="train", start=start, count=min(BLOCK, rows - start))
             block = without_offset(block)
-            found.append(_hashes(block)[_ends(block)])
+            found.append(prefix_hashes(block.input_ids)[_ends(block)])
         self._seen = np.unique(np.concatenate(found))
 
     def seen(self, rows: Rows) -> list[bool]:
@@ -33,7 +31,7 @@ class Overlap:
         rows = without_offset(rows)
         ends = _ends(rows)
         last = ends.shape[1] - 1 - ends[:, ::-1].argmax(axis=1)
-        keys = _hashes(rows)[np.arange(len(rows)), last]
+        keys = prefix_hashes(rows.input_ids)[np.arange(len(rows)), last]
         return [bool(found) for found in np.isin(keys, self._seen)]
 
 
@@ -44,15 +42,3 @@ def _ends(rows: Rows) -> NDArray[np.bool_]:
     before = np.pad(answers[:, 1:], ((0, 0), (0, 1)))
     at_end = np.arange(rows.labels.shape[1]) == rows.lengths[:, None] - 1
     return np.where(dense[:, None], before, at_end)
-
-
-def _hashes(rows: Rows) -> NDArray[np.uint64]:
-    """Return a hash of the tokens up to each position (rows, positions)."""
-    ids = rows.input_ids.astype(np.uint64)
-    out = np.empty_like(ids)
-    state = np.zeros(len(ids), dtype=np.uint64)
-    for position in range(ids.shape[1]):
-        state = (state ^ (ids[:, position] + _FACTOR)) * _FACTOR
-        state ^= state >> _HALF
-        out[:, position] = state
-    return out

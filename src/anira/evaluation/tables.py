@@ -12,6 +12,7 @@ from anira.evaluation.records import INSTANCE_SCHEMA, TOKEN_SCHEMA
 from anira.inference import row_costs
 from anira.models import AniraForCausalLM
 from anira.tasks import IGNORE, Rows, Task
+from anira.tasks.wrapped import WrappedTask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,7 @@ def instance_table(
 ) -> pl.DataFrame:
     """Return one record an instance; ids count from `first`. `rows` are what the model read, `truth` the true ones."""
     records, same = [], asdict(labels)
+    held_out = task.held_out(truth) if isinstance(task, WrappedTask) else None
     for i in range(len(rows)):
         instance = task.instance(truth, i)
         # Under greedy decoding an answer is right exactly when every token is, given the true ones before it.
@@ -61,6 +63,7 @@ def instance_table(
                 "seen_in_training": None if seen is None else seen[i],
                 "num_tokens": int(rows.lengths[i]),
                 **{f"meta_{name}": value for name, value in instance.meta.items()},
+                **({} if held_out is None else {"meta_held_out": int(held_out[i])}),
             }
         )
     table = pl.DataFrame(records, schema_overrides=INSTANCE_SCHEMA)

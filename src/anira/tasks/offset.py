@@ -8,67 +8,40 @@ random number of tokens tells them apart. (Other numbers for positions would not
     offset 2   <bos> <bos> <bos> + 5 3 <ans> 8 <eos>
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from anira.tasks.base import IGNORE, BlockTask, Floats, Grade, Instance, Ints, Rows, addressed_generator
+from anira.tasks.base import IGNORE, BlockTask, Floats, Ints, Rows, addressed_generator
+from anira.tasks.wrapped import WrappedTask
 
 
-class OffsetTask(BlockTask):
+class OffsetTask(WrappedTask):
     """A task whose rows begin with up to `most` more <bos>, each number as often as any other."""
 
     def __init__(self, inner: BlockTask, most: int) -> None:
-        super().__init__(inner.config)
-        self.inner, self.most = inner, most
-        self.vocab, self.knob, self.probe_specs = inner.vocab, inner.knob, inner.probe_specs
-        self.subtask, self.left_out, self.block = inner.subtask, inner.left_out, inner.block  # type: ignore[misc]
+        super().__init__(inner)
+        self.most = most
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name of the task itself."""
-        return self.inner.name
+    def wrap(self, part: BlockTask) -> "OffsetTask":
+        """Return another task, moved alike."""
+        return OffsetTask(part, self.most)
 
-    @property
-    def summary(self) -> str:  # type: ignore[override]
-        """What the task itself is."""
-        return self.inner.summary
-
-    def parts(self) -> Sequence[BlockTask]:
-        """Return the parts of the task itself, moved alike."""
-        inner = self.inner.parts()
-        return [self] if list(inner) == [self.inner] else [OffsetTask(part, self.most) for part in inner]
+    def plain(self, rows: Rows) -> Rows:
+        """Return rows as the task itself has them."""
+        return without_offset(rows)
 
     def _block(self, seed: int, stream: str, knob: int | None, block: int) -> Rows:
         rows = self.inner._block(seed, stream, knob, block)
         draw = addressed_generator("offset", seed, stream, knob, block)
         return moved(rows, draw.integers(0, self.most + 1, len(rows)), self.vocab.id("<bos>"))
 
-    def generate(self, rng: np.random.Generator, index: Ints, knob: int | None) -> Rows:
-        """Make the rows of the task itself."""
-        return self.inner.generate(rng, index, knob)
-
-    def read(self, question: str) -> Rows:
-        """Return the one row of a question written by hand, as the task itself has it."""
-        return self.inner.read(question)
-
-    def instance(self, rows: Rows, i: int) -> Instance:
-        """Return row i as a person reads it."""
-        return self.inner.instance(_alone(rows, i), 0)
-
     def probes(self, rows: Rows, i: int) -> dict[str, Floats]:
         """Return the probes of the task itself where its tokens are now; they are undefined at the <bos> before it."""
-        row = _alone(rows, i)
-        before = int(rows.lengths[i] - row.lengths[0])
-        found = self.inner.probes(row, 0)
+        found = super().probes(rows, i)
+        before = int(rows.lengths[i]) - len(next(iter(found.values()), np.zeros(int(rows.lengths[i]))))
         return {
             name: np.concatenate([np.full((before, *values.shape[1:]), np.nan), values])
             for name, values in found.items()
         }
-
-    def grade(self, rows: Rows, i: int, answer_ids: Sequence[int]) -> Grade:
-        """Grade as the task itself does."""
-        return self.inner.grade(_alone(rows, i), 0, answer_ids)
 
 
 def moved(rows: Rows, offsets: Ints, bos: int) -> Rows:
@@ -100,8 +73,3 @@ def without_offset(rows: Rows) -> Rows:
     ids = np.where(there, np.take_along_axis(rows.input_ids, index, 1), 0)
     labels = np.where(there, np.take_along_axis(rows.labels, index, 1), IGNORE)
     return Rows(ids, labels, lengths, rows.knob)
-
-
-def _alone(rows: Rows, i: int) -> Rows:
-    """Return row i as the task itself has it."""
-    return without_offset(rows.take(slice(i, i + 1)))

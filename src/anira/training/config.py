@@ -7,6 +7,7 @@ from anira.config import UserError, check_finite, from_dict, later, to_dict
 from anira.models import AniraConfig
 from anira.models.policies import policy_class
 from anira.tasks import BlockTask, make_task
+from anira.tasks.held_out import HeldOutTask
 from anira.tasks.offset import OffsetTask
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
@@ -60,6 +61,8 @@ class TrainSettings:
     """Largest norm of the gradient."""
     max_offset: int = later(0)
     """Rows begin with up to so many more <bos>, at random, so that positions do not tell how hard an instance is."""
+    held_out: float = later(0.0)
+    """Share of the task's instances that training never reads; evaluations say how many of those are right."""
     max_length: int = 256
     """Longest row the model is built for; longer ones are an error."""
     precision: Literal["float32", "bfloat16", "float64"] | None = None
@@ -91,6 +94,8 @@ class TrainSettings:
             raise UserError("learning_rate and clip must be positive")
         if self.weight_decay < 0:
             raise UserError(f"weight_decay must not be negative, not {self.weight_decay}")
+        if not 0 <= self.held_out < 1:
+            raise UserError(f"held_out must lie in [0, 1), not {self.held_out}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise UserError(f"betas must lie in [0, 1), not {self.betas}")
 
@@ -120,6 +125,7 @@ class TrainConfig(TrainSettings):
     def make_task(self) -> BlockTask:
         """Build the task."""
         task = make_task(self.task, self.task_config)
+        task = HeldOutTask(task, self.held_out) if self.held_out else task
         return OffsetTask(task, self.max_offset) if self.max_offset else task
 
     def make_model_config(self, task: BlockTask) -> AniraConfig:
