@@ -15,7 +15,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Ask:
-    """How one token is to decide: by noise (training), by a rule, or not at all (forced)."""
+    """How one token is to decide: by noise (training), by a rule, or for nothing, because its depth is forced."""
 
     max_depth: int
     select: str | None = None
@@ -52,7 +52,9 @@ class EarlyDecision(Decision):
     def __init__(self, ask: Ask, logits: Tensor, temperature: float, lookahead: str) -> None:
         probs, self.lookahead = list(softmax(logits)), lookahead
         self.soft: Tensor | None = None
-        if ask.noise is None:
+        if ask.forced is not None:
+            depth = ask.forced
+        elif ask.noise is None:
             depth = chosen(values(probs), ask.select or "mode", ask.threshold)
         else:
             perturbed = logits + torch.tensor([-math.log(-math.log(u)) for u in ask.noise], dtype=torch.float64)
@@ -72,12 +74,12 @@ class OnlineDecision(Decision):
     """ANIRA-O: after each iteration but the last, the state gives the probability of halting there."""
 
     def __init__(self, ask: Ask, decider: Callable[[Tensor], Tensor], lookahead: str) -> None:
-        super().__init__(depth=ask.max_depth)
+        super().__init__(depth=ask.max_depth if ask.forced is None else ask.forced)
         self.ask, self.decider, self.lookahead = ask, decider, lookahead
         self.rule = ask.select or "median"
         self.probs, self.left = [], [torch.ones((), dtype=torch.float64)]  # q(1), q(2) ..; r(0), r(1) ..
         self.level = {"median": 0.5, "quantile": ask.threshold}.get(self.rule)
-        self.halted = False
+        self.halted = ask.forced is not None
 
     def weight(self, depth: int) -> Tensor | float:
         hard = float(depth <= self.executed)
@@ -104,7 +106,7 @@ class OnlineDecision(Decision):
         """Give the last iteration what is left. Under the mode rule, an earlier state may be the one read out."""
         self.probs.append(self.left[-1])
         self.exit_depth = self.executed
-        if self.rule == "mode" and self.ask.noise is None:
+        if self.rule == "mode" and self.ask.noise is None and self.ask.forced is None:
             self.exit_depth = chosen(values(self.probs[: self.executed]), "mode", None)
 
     def halts(self, depth: int, go_on: float) -> bool:
@@ -121,10 +123,8 @@ class OnlineDecision(Decision):
 
 def decide(policy: dict[str, Any], ask: Ask, prelude: Tensor, decider: Callable[[Tensor], Tensor]) -> Decision:
     """Return the decision of one token, made already (ANIRA-E) or yet to be made (ANIRA-O)."""
-    if ask.forced is not None:
-        return Decision(ask.forced)
     if policy["name"] == "fixed":
-        return Decision(ask.max_depth)
+        return Decision(ask.max_depth if ask.forced is None else ask.forced)
     if policy["name"] == "anira-e":
         logits = decider(prelude)
         return EarlyDecision(ask, logits - logits.mean(), policy["temperature"], policy["lookahead"])

@@ -61,7 +61,7 @@ class Similarity(ComputePolicy):
         after = passthrough(h, candidate, route)
         old, new = (self.view(at_least_float32(x)) for x in (h, after))
         turned = self.threshold - torch.cosine_similarity(old, new, dim=-1)
-        state.exit_depth = torch.where(route.run, depth, state.exit_depth)
+        state.exit_depth = torch.where(state.alive, depth, state.exit_depth)
         state.soft_depth = state.soft_depth + state.survival
         state.survival = state.survival * torch.sigmoid(self.options.sharpness * turned)
         state.alive = state.alive & (turned >= 0)
@@ -72,6 +72,12 @@ class Similarity(ComputePolicy):
 
     def allocation(self, state: SimilarityState) -> Allocation:
         return Allocation(state.exit_depth)
+
+    def decision_flops(self) -> int:
+        return 2 * self.view.in_features * self.view.out_features
+
+    def num_decisions(self, executed: Tensor, max_depth: int) -> Tensor:
+        return executed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +110,7 @@ class Gates(ComputePolicy):
     def route(self, depth: int, h: Tensor, state: GatesState) -> Route:
         gate = torch.sigmoid(self.gates(at_least_float32(h))[..., depth - 1])
         run = gate > self.options.level
-        return Route(run, torch.where(run, gate, 0.0), run if self.options.see == "running" else None)
+        return Route(run, see=run if self.options.see == "running" else None, gate=gate)
 
     def update(self, depth: int, h: Tensor, candidate: Tensor, route: Route, state: GatesState) -> Tensor:
         state.exit_depth = torch.where(route.run, depth, state.exit_depth)
@@ -112,3 +118,9 @@ class Gates(ComputePolicy):
 
     def allocation(self, state: GatesState) -> Allocation:
         return Allocation(state.exit_depth)
+
+    def decision_flops(self) -> int:
+        return 2 * self.gates.in_features
+
+    def num_decisions(self, executed: Tensor, max_depth: int) -> Tensor:
+        return torch.full_like(executed, max_depth)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from anira.config import UserError
 from anira.models import AniraOutput
+from anira.models.backbone import run_layers
 
 BACKBONES: dict[str, dict[str, Any]] = {
     "state": {"num_attention_heads": 4, "num_key_value_heads": 2},
@@ -116,9 +117,45 @@ def some_depths(ids: Tensor) -> Tensor:
     return depths
 
 
+UNSHARED = ["state", "state-add", "state-concat-random"]
+
+
+@pytest.mark.parametrize("backbone", UNSHARED)
+@pytest.mark.parametrize("policy", ["anira-e", "anira-o", "similarity", "gates", "gates-running"])
+def test_exits_from_layers_that_are_not_shared(policy: str, backbone: str) -> None:
+    """A halted token's state is projected to keys and values by every later layer."""
+    config = small_config(policy, shared_core=False, **BACKBONES[backbone])
+    whole = assert_all_ways_agree(spread_case(config, batch=3, padded=True))
+    assert len(whole.executed.unique()) >= 3
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("backbone", ["state-add", "kv-2"])
+@pytest.mark.parametrize("policy", ["anira-e", "anira-o", "similarity"])
+def test_virtual_exits(policy: str, backbone: str, shared: bool) -> None:
+    """Everyone runs all iterations, and each token's answer is the state at its exit, as if it alone had halted."""
+    if not shared and backbone == "kv-2":
+        return  # refused
+    case = spread_case(small_config(policy, shared_core=shared, **BACKBONES[backbone]), settings={"exits": "virtual"})
+    whole = assert_all_ways_agree(case)
+    assert (whole.executed == case.max_depth).all()
+    full = case.model(case.ids, exit_depth=case.max_depth, output_iteration_states=True)
+    states = torch.stack(full.iteration_states)[whole.exit_depth, torch.arange(3)[:, None], torch.arange(14)]
+    picked = replace_states(case, states)
+    torch.testing.assert_close(whole.logits, picked, rtol=0, atol=TOLERANCE)
+
+
+def replace_states(case: Case, states: Tensor) -> Tensor:
+    """Return the logits of states that go through the coda."""
+    model = case.model
+    positions = torch.arange(states.shape[1])[None]
+    rope = model.model.rope(states, positions)
+    return model.lm_head(model.model.norm(run_layers(model.model.coda, states, None, rope)))
+
+
 FORCED = [
     *[(variant, name) for variant in ("anira-e", "anira-o", "fixed") for name in ("state-add", "kv-2")],
-    *[("gates", "state"), ("similarity", "kv-3")],
+    *[("gates", "state"), ("gates-running", "kv-2"), ("similarity", "kv-3"), ("unshared", "state-add")],
 ]
 
 
@@ -127,6 +164,19 @@ def test_forced_depths(variant: str, backbone: str) -> None:
     case = case_of(variant, backbone)
     case.per_token["exit_depth"] = some_depths(case.ids)
     assert torch.equal(assert_all_ways_agree(case).executed, case.per_token["exit_depth"])
+
+
+OWN = [(variant, name) for variant in VARIANTS if variant != "unshared" for name in ("state-add", "kv-2")]
+
+
+@pytest.mark.parametrize(("variant", "backbone"), OWN)
+def test_forcing_a_models_own_depths_changes_nothing(variant: str, backbone: str) -> None:
+    case = case_of(variant, backbone, padded=True)
+    own = case.parallel()
+    case.per_token["exit_depth"] = torch.where(case.valid, own.executed, 1)
+    forced = assert_all_ways_agree(case)
+    torch.testing.assert_close(forced.logits[case.valid], own.logits[case.valid], rtol=0, atol=TOLERANCE)
+    assert torch.equal(forced.executed[case.valid], own.executed[case.valid])
 
 
 @pytest.mark.parametrize("backbone", ["state", "kv-2"])

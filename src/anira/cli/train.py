@@ -161,8 +161,10 @@ def _compiles(wish: str, steps: int) -> bool:
 
 def _start(config: "TrainConfig", options: TrainOptions) -> None:
     from anira.training import RunFolder
+    from anira.training.stages import check_init
 
     _check(config, options.tracker)
+    check_init(config, options.out)
     folder = RunFolder.for_config(options.out, config)
     new = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
     with folder:

@@ -15,8 +15,8 @@ from anira.evaluation.predict import Prediction, Settings, check_one_answer, gen
 from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.models import AniraForCausalLM
-from anira.models.exits import check_rule
-from anira.records.overrides import forced_depth
+from anira.models.wrapped import policy_in_use
+from anira.records.overrides import forced_depth, is_override
 from anira.tasks import Rows, Task
 
 TOKENS = 256 * 1024  # in a batch, padding included: what longer rows than usual are split by
@@ -38,13 +38,14 @@ class EvaluationConfig:
     """generated: decode freely, for lenient grades and the depths of wrong answers."""
     override: str = ""
     """permuted: every token gets the depth of another one, at random: accuracy at equal compute. depth-3: every token
-    is forced to depth 3."""
+    is forced to depth 3. virtual: all iterations run for everyone, and the state at the exit is picked. max-depth-8: up
+    to eight iterations are on offer."""
 
     def __post_init__(self) -> None:
         if self.override and self.decode == "generated":
             raise UserError("depths are overridden in parallel evaluation: leave out --generate")
-        if self.override not in ("", "permuted") and forced_depth(self.override) is None:
-            raise UserError(f"an override is permuted, or depth-1, depth-2 and so on, not {self.override!r}")
+        if not is_override(self.override):
+            raise UserError(f"an override is permuted, virtual, depth-3 or max-depth-8, not {self.override!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,17 +138,12 @@ def _asked(config: EvaluationConfig, cells: list[tuple[Task, int]], subject: Sub
 
 def make_labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subject) -> Labels:
     """Return what all records of an evaluation share; a rule that the model's policy cannot follow is refused."""
-    default = {"anira-e": "mode", "anira-o": "median"}.get(model.policy.name, "")
-    rule = config.select or ("quantile" if config.threshold is not None else default)
-    depth, most = forced_depth(config.override), model.config.max_depth
+    policy, depth, most = policy_in_use(model.policy), forced_depth(config.override), model.config.max_depth
     if depth is not None and depth > most:
         raise UserError(f"the model has at most depth {most}: {depth} cannot be forced")
-    if rule and not model.policy.selects:
-        raise UserError(f"policy {model.policy.name!r} has no rule to choose depth by: leave out select and threshold")
-    if rule:
-        check_rule(rule, config.threshold, default="mode")
+    rule = policy.rule(config.select, config.threshold)
     return Labels(
-        **asdict(subject), select=rule, threshold=config.threshold, decode=config.decode, override=config.override
+        **asdict(subject), select=rule.select, threshold=rule.threshold, decode=config.decode, override=config.override
     )
 
 

@@ -1,6 +1,6 @@
 """What a model says about rows: one forward pass over the true answers, or free decoding."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,7 @@ from torch.nn.functional import cross_entropy
 from anira.config import UserError
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.exits import at_least_float32
-from anira.models.wrapped import policy_in_use
-from anira.records.overrides import forced_depth
+from anira.records.overrides import forced_depth, offered_depth
 from anira.tasks import IGNORE, Rows, Task
 
 Array = NDArray[Any]
@@ -28,12 +27,18 @@ class Settings:
     select: str | None = None
     threshold: float | None = None
     override: str = ""
-    """What takes the place of the policy's choice: nothing, `permuted`, or `depth-3` for all tokens at depth 3."""
+    """What takes the place of the policy's choice (`anira.records.overrides`)."""
 
     @property
     def depth(self) -> int | None:
         """The depth that all tokens are forced to, if they are."""
         return forced_depth(self.override)
+
+    def call(self) -> dict[str, Any]:
+        """Return the arguments of a call by which the policy decides."""
+        exits = "virtual" if self.override == "virtual" else None
+        depth = offered_depth(self.override)
+        return {"select": self.select, "threshold": self.threshold, "exits": exits, "max_depth": depth}
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,10 @@ class Prediction:
     executed: Array
     expected_depth: Array | None
     exit_probs: Array | None
+    ran: Array | None = None
+    """Who executed which iteration, for policies that skip some."""
+    hides: bool = False
+    """Whether those who did not run were invisible."""
     ce: Array | None = None
     """Minus the log probability, in nats, of what should be predicted: the label, or else the next token of the row."""
 
@@ -56,8 +65,8 @@ class Prediction:
 
         def join(name: str) -> Array | None:
             values = [getattr(part, name) for part in parts]
-            if values[0] is None:
-                return None
+            if not isinstance(values[0], np.ndarray):
+                return values[0]  # type: ignore[no-any-return]
             pads = [[(0, 0), (0, width - value.shape[1]), (0, 0)][: value.ndim] for value in values]
             return np.concatenate([np.pad(value, pad) for value, pad in zip(values, pads, strict=True)])
 
@@ -69,7 +78,7 @@ def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Predicti
     if settings.depth is not None:
         depths = torch.full((int(rows.lengths.sum()),), settings.depth, device=model.device)
         return _prediction(_read(model, rows, exit_depth=depths), rows)
-    output = _read(model, rows, select=settings.select, threshold=settings.threshold)
+    output = _read(model, rows, **settings.call())
     if settings.override == "permuted":
         assert output.exit_depth is not None
         shuffled = np.random.default_rng(0).permutation(output.exit_depth.cpu().numpy())
@@ -81,30 +90,23 @@ def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None,
     """Return what the model gives for each token, as a flat list (tokens, ...) without padding."""
     valid = torch.from_numpy(_valid(rows)).to(model.device)
     ids = torch.from_numpy(rows.input_ids.astype(np.int64)).to(model.device)
-    if runs_active(model):
-        lengths = torch.from_numpy(rows.lengths.astype(np.int64)).to(model.device)
-        depths = None if exit_depth is None else exit_depth[None]
-        output: AniraOutput = model(ids[valid][None], lengths=lengths, exit_depth=depths, active=True, **rule)
-        return _of_tokens(output, lambda value: value[0])
-    if exit_depth is not None:
-        exit_depth = torch.ones_like(ids).masked_scatter(valid, exit_depth)
-    output = model(ids, exit_depth=exit_depth, **rule)
-    return _of_tokens(output, lambda value: value[valid])
+    # Packed rows: where nothing is padded, no policy can take padding for tokens.
+    lengths = torch.from_numpy(rows.lengths.astype(np.int64)).to(model.device)
+    depths = None if exit_depth is None else exit_depth[None]
+    active = runs_active(model)
+    output: AniraOutput = model(ids[valid][None], lengths=lengths, exit_depth=depths, active=active, **rule)
+    names = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth", "ran")
+    picked: dict[str, Any] = {name: output[name][0] for name in names if name in output}
+    return AniraOutput(**picked, hides=output.hides)
 
 
 def runs_active(model: AniraForCausalLM) -> bool:
-    """Say whether an evaluation computes only the tokens that still run: where decoding is exact.
+    """Say whether an evaluation computes only the tokens that still run.
 
     A model in parts over several processes runs the parallel graph instead. All of them must run the same number of
     iterations, however each one rounds.
     """
-    return policy_in_use(model.policy).causal == "exact" and not isinstance(model, FSDPModule)
-
-
-def _of_tokens(output: AniraOutput, pick: Callable[[Tensor], Tensor]) -> AniraOutput:
-    names = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth")
-    picked: dict[str, Any] = {name: pick(output[name]) for name in names if name in output}
-    return AniraOutput(**picked)
+    return not isinstance(model, FSDPModule)
 
 
 def _valid(rows: Rows) -> NDArray[np.bool_]:
@@ -132,6 +134,8 @@ def _prediction(output: AniraOutput, rows: Rows) -> Prediction:
         laid(output.executed),
         None if expected is None else laid(expected),
         None if log_probs is None else laid(log_probs.exp()),
+        None if output.ran is None else laid(output.ran),
+        bool(output.hides),
         laid(cross_entropy(at_least_float32(output.logits), targets, ignore_index=IGNORE, reduction="none")),
     )
 
@@ -170,7 +174,7 @@ def _greedy(model: AniraForCausalLM, prompt: Tensor, count: int, settings: Setti
     """Decode `count` tokens for prompts of one length, with the cache."""
     from anira.inference import Stepwise
 
-    session = Stepwise(model, select=settings.select, threshold=settings.threshold)
+    session = Stepwise(model, **settings.call())
     token = prompt
     written = []
     for _ in range(count):

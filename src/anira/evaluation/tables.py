@@ -11,6 +11,7 @@ from anira.evaluation.predict import Array, Prediction
 from anira.evaluation.records import INSTANCE_SCHEMA, TOKEN_SCHEMA
 from anira.inference import row_costs
 from anira.models import AniraForCausalLM
+from anira.models.wrapped import policy_in_use
 from anira.tasks import IGNORE, Rows, Task
 from anira.tasks.wrapped import WrappedTask
 
@@ -67,18 +68,23 @@ def instance_table(
             }
         )
     table = pl.DataFrame(records, schema_overrides=INSTANCE_SCHEMA)
-    table = table.with_columns(**_cost_columns(model, rows, prediction.executed))
+    table = table.with_columns(**_cost_columns(model, rows, prediction))
     return table.select(*INSTANCE_SCHEMA, pl.col("^meta_.*$"))
 
 
-def _cost_columns(model: AniraForCausalLM, rows: Rows, executed: Array) -> dict[str, Array]:
+def _cost_columns(model: AniraForCausalLM, rows: Rows, said: Prediction) -> dict[str, Array]:
     """Return what each row has cost, and what it would at full depth."""
-    valid = torch.arange(executed.shape[1]) < torch.from_numpy(rows.lengths.astype(np.int64))[:, None]
-    depths = torch.from_numpy(executed.astype(np.int64))
-    ways = {"": depths, "full_": torch.full_like(depths, model.config.max_depth)}
+    valid = torch.arange(said.executed.shape[1]) < torch.from_numpy(rows.lengths.astype(np.int64))[:, None]
+    depths = torch.from_numpy(said.executed.astype(np.int64))
+    most = max(model.config.max_depth, int(depths.max()))
+    ran = None if said.ran is None else torch.from_numpy(said.ran)
+    policy = policy_in_use(model.policy)
+    ways = {
+        "": row_costs(model.config, policy, depths, valid=valid, max_depth=most, ran=ran, hides=said.hides),
+        "full_": row_costs(model.config, policy, torch.full_like(depths, most), valid=valid, max_depth=most),
+    }
     columns: dict[str, Array] = {}
-    for prefix, each in ways.items():
-        cost = row_costs(model.config, model.policy, each, valid=valid)
+    for prefix, cost in ways.items():
         cost["flops"] = cost["core_flops"] + cost["decision_flops"] + cost["other_flops"]
         columns |= {f"{prefix}{name}": cost[name].numpy() for name in ("iterations", "decisions", "flops", "kv_slots")}
     return {name: values for name, values in columns.items() if name in INSTANCE_SCHEMA}
@@ -155,9 +161,9 @@ def _shift(anchor: str) -> int:
 def _margin(probs: Array | None, labels: Labels) -> Array | None:
     """Return how far each decision was from another one: in probability for the mode, in F for a quantile.
 
-    Not defined for the mean, whose threshold is a rounding.
+    Not defined for the mean, whose threshold is a rounding, nor for a policy's own rules.
     """
-    if probs is None or labels.select == "mean" or probs.shape[-1] == 1:
+    if probs is None or labels.select not in ("mode", "median", "quantile") or probs.shape[-1] == 1:
         return None
     if labels.select == "mode":
         best = np.sort(probs, axis=-1)

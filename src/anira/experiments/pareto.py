@@ -50,7 +50,7 @@ def _figures(run: UsedRun, task: str, size: Size, setting: Setting) -> ParetoRun
     config = RunFolder(run.folder).read_config()
     if config.task != task:
         raise UserError(f"{run.folder} is a run of task {config.task!r}, not of {task}")
-    ways = rules(size) if policy_class(config.model["policy"]["name"]).selects else [("", None)]
+    ways = rules(size) if policy_class(config.model["policy"]["name"]).rules else [("", None)]
     folders = [
         evaluated(
             run,

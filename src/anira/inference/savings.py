@@ -17,7 +17,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from anira.config import UserError
-from anira.inference.cost import Cost, forward_cost
+from anira.inference.cost import Cost
+from anira.inference.stepwise import Stepwise
 from anira.inference.timing import interleaved
 from anira.models import AniraForCausalLM, DepthCache
 from anira.models.policies import Fixed
@@ -71,30 +72,28 @@ def without_decider(model: AniraForCausalLM) -> AniraForCausalLM:
     return plain
 
 
-def decode_rows(
-    model: AniraForCausalLM, ids: Int[Tensor, "rows time"], max_depth: int | None
-) -> tuple[DepthCache, Int[Tensor, "rows time"]]:
-    """Feed rows one token a call; return the cache and how many iterations each token executed."""
+def decode_rows(model: AniraForCausalLM, ids: Int[Tensor, "rows time"], max_depth: int | None) -> None:
+    """Feed rows one token per call."""
     cache = DepthCache(model.config)
-    executed = []
     for column in ids.T:
-        output = model(column[:, None], past_key_values=cache, max_depth=max_depth, logits_to_keep=1)
-        executed.append(output.executed)
-    return cache, torch.cat(executed, dim=1)
+        model(column[:, None], past_key_values=cache, max_depth=max_depth, logits_to_keep=1)
 
 
 def _decoded(
     model: AniraForCausalLM, parts: Sequence[Tensor], max_depth: int | None, seconds: Sequence[float]
 ) -> Decoded:
     """Decode once more and look at what is there afterwards."""
-    found = [decode_rows(model, part, max_depth) for part in parts]
-    executed = torch.cat([rows for _, rows in found])
-    counts = torch.bincount(executed.flatten(), minlength=model.config.max_depth + 1)[1:]
+    sessions = [Stepwise(model, max_depth=max_depth) for _ in parts]
+    for session, ids in zip(sessions, parts, strict=True):
+        for column in ids.T:
+            session.feed(column[:, None])
+    executed = torch.cat([session.executed.flatten() for session in sessions])
+    counts = torch.bincount(executed, minlength=model.config.max_depth + 1)[1:]
     return Decoded(
         depth_shares=tuple((counts / counts.sum()).tolist()),
-        cost=forward_cost(model.config, model.policy, executed),
-        core_bytes=sum(_core_bytes(cache) for cache, _ in found),
-        cache_bytes=sum(cache.nbytes for cache, _ in found),
+        cost=sum((session.cost() for session in sessions[1:]), sessions[0].cost()),
+        core_bytes=sum(_core_bytes(session.cache) for session in sessions),
+        cache_bytes=sum(session.cache.nbytes for session in sessions),
         seconds=tuple(seconds),
     )
 

@@ -1,6 +1,7 @@
 """Decoding one call at a time: feed tokens, look at logits and depths, decide yourself what comes next."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -40,11 +41,12 @@ class Stepwise:
         select: str | None = None,
         threshold: float | None = None,
         max_depth: int | None = None,
+        exits: Literal["real", "virtual"] | None = None,
     ) -> None:
         self.model = model
         self.cache = DepthCache(model.config)
-        self.select, self.threshold, self.max_depth = select, threshold, max_depth
-        self._executed: list[Tensor] = []
+        self.select, self.threshold, self.max_depth, self.exits = select, threshold, max_depth, exits
+        self._outputs: list[AniraOutput] = []
 
     @torch.no_grad()
     def feed(self, input_ids: Int[Tensor, "batch time"]) -> Step:
@@ -55,14 +57,27 @@ class Stepwise:
             select=self.select,
             threshold=self.threshold,
             max_depth=self.max_depth,
+            exits=self.exits,
             output_exit_probs=True,
             logits_to_keep=1,
         )
         assert output.logits is not None and output.exit_depth is not None and output.executed is not None
-        self._executed.append(output.executed)
+        self._outputs.append(AniraOutput(executed=output.executed, ran=output.ran, hides=output.hides))
         return Step(output.logits[:, -1], output.exit_depth, output.executed, output.exit_log_probs)
+
+    @property
+    def executed(self) -> Int[Tensor, "batch time"]:
+        """How many iterations every token so far has executed."""
+        return torch.cat([output.executed for output in self._outputs if output.executed is not None], dim=1)
 
     def cost(self) -> Cost:
         """Return what has been spent so far."""
-        executed = torch.cat(self._executed, dim=1)
-        return forward_cost(self.model.config, self.model.policy, executed, max_depth=self.max_depth)
+        ran = [output.ran for output in self._outputs if output.ran is not None]
+        return forward_cost(
+            self.model.config,
+            self.model.policy,
+            self.executed,
+            max_depth=self.max_depth,
+            ran=torch.cat(ran, dim=1) if ran else None,
+            hides=any(output.hides for output in self._outputs),
+        )

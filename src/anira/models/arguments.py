@@ -1,5 +1,6 @@
 """The arguments of a forward call: what can be asked for, and what is refused by name before anything is computed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from transformers import Cache, DynamicCache
 from anira.config import UserError
 from anira.models.cache import DepthCache, SlotStore
 from anira.models.configuration import AniraConfig
-from anira.models.exits import check_rule
+from anira.models.noise import drawn_noise
 from anira.models.packing import PackedAttention, Packing
 from anira.models.policies import ComputePolicy, Context
 from anira.models.present import PresentStore
@@ -74,6 +75,9 @@ class Depths:
     threshold: float | None
     max_depth: int | None
     exit_depth: Int[Tensor, "batch time"] | int | None
+    exits: str | None = None
+    step_noise: Float[Tensor, " channels"] | None = None
+    progress: Tensor | float = 1.0
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,47 @@ class Call:
         return None if self.packing is None else PackedAttention(self.packing)
 
 
+def make_context(  # noqa: PLR0913 (one place where all of it meets)
+    policy: ComputePolicy,
+    asked: Depths,
+    *,
+    valid: Bool[Tensor, "batch time"],
+    positions: Int[Tensor, "rows time"],
+    packing: Packing | None,
+    max_depth: int,
+    training: bool,
+    probs: bool,
+    head: Callable[[Tensor], Tensor],
+    whole_head: bool,
+) -> Context:
+    """Return what the policy may know about a call; in training it gets noise if the caller brings none."""
+    batch, time = valid.shape
+    forced, noise = asked.exit_depth, asked.noise
+    if forced is not None:
+        noise, forced = None, torch.as_tensor(forced, device=valid.device).expand(batch, time)
+    elif noise is None and training and policy.noise_width:
+        noise = drawn_noise(batch, time, policy.noise_width, valid.device)
+    rows = packing.rows[None] if packing is not None else torch.arange(batch, device=valid.device)[:, None]
+    rule = policy.rule(asked.select, asked.threshold)
+    return Context(
+        valid=valid,
+        positions=positions.expand(batch, time),
+        rows=rows.expand(batch, time),
+        max_depth=max_depth,
+        training=training,
+        noise=noise,
+        step_noise=asked.step_noise,
+        progress=asked.progress,
+        select=rule.select,
+        threshold=rule.threshold,
+        forced_depth=forced,
+        exits="virtual" if asked.exits == "virtual" else "real",
+        probs=probs,
+        head=head,
+        coda=head if whole_head else None,
+    )
+
+
 def check_attention(implementation: str | dict[str, str] | None) -> None:
     """Refuse every implementation of attention but SDPA."""
     for name in implementation.values() if isinstance(implementation, dict) else [implementation]:
@@ -132,8 +177,6 @@ def check_call(
         raise UserError("output_attentions is not supported: SDPA computes no attention weights")
     if active and labels is not None:
         raise UserError("labels need the parallel graph: leave out the cache, or active")
-    if active and policy.causal == "probe":
-        raise UserError(f"policy {policy.name!r} looks at logits, which runs without a cache only: use_cache=False")
     if labels is not None and not isinstance(keep, Tensor) and keep:
         raise UserError("labels need all logits that predict one: leave out logits_to_keep, or give their positions")
 
@@ -145,21 +188,13 @@ def check_ids(input_ids: Int[Tensor, "batch time"], vocab_size: int) -> None:
         raise UserError(f"input_ids must lie between 0 and {vocab_size - 1}, not between {low} and {high}")
 
 
-def check_depth(
-    config: AniraConfig,
-    policy: ComputePolicy,
-    select: str | None,
-    threshold: float | None,
-    max_depth: int | None,
-    exit_depth: Tensor | int | None,
-    noise: Tensor | None,
-) -> None:
+def check_depth(config: AniraConfig, policy: ComputePolicy, asked: Depths) -> None:
     """Refuse rules, depths and noise that mean nothing to this model."""
-    trained = config.max_depth
-    if select is not None or threshold is not None:
-        if not policy.selects or exit_depth is not None:
-            raise UserError(f"select and threshold mean nothing to policy {policy.name!r} or to forced depths")
-        check_rule(select, threshold, default="mode")
+    trained, noise, max_depth = config.max_depth, asked.noise, asked.max_depth
+    if asked.select is not None or asked.threshold is not None:
+        if asked.exit_depth is not None:
+            raise UserError("select and threshold mean nothing to forced depths")
+        policy.rule(asked.select, asked.threshold)
     if noise is not None and noise.shape[-1] != policy.noise_width:
         raise UserError(f"noise must have {policy.noise_width} channels for {policy.name!r}, not {noise.shape[-1]}")
     if max_depth is not None and max_depth < 1:
@@ -167,15 +202,20 @@ def check_depth(
     if max_depth is not None and max_depth > trained and not (config.shared_core and policy.beyond_max_depth):
         why = f"policy {policy.name!r}" if config.shared_core else "an unshared core"
         raise UserError(f"max_depth {max_depth} is beyond the model's {trained}, which {why} cannot do")
-    if exit_depth is not None:
-        _check_forced(config, torch.as_tensor(exit_depth), trained if max_depth is None else max_depth)
+    if asked.exits not in (None, "real", "virtual"):
+        raise UserError(f"exits are real or virtual, not {asked.exits!r}")
+    if asked.exits == "virtual" and policy.timing == "route":
+        raise UserError(f"policy {policy.name!r} skips single iterations: it has no exits that could be virtual")
+    if asked.exit_depth is not None:
+        _check_forced(config, policy, torch.as_tensor(asked.exit_depth), trained if max_depth is None else max_depth)
 
 
-def _check_forced(config: AniraConfig, exit_depth: Tensor, max_depth: int) -> None:
-    if not config.shared_core:
-        raise UserError("exit_depth needs a shared core: a frozen token has no state in layers of their own")
-    if int(exit_depth.min()) < 1 or int(exit_depth.max()) > max_depth:
-        raise UserError(f"exit_depth must lie between 1 and max_depth {max_depth}")
+def _check_forced(config: AniraConfig, policy: ComputePolicy, exit_depth: Tensor, max_depth: int) -> None:
+    if not config.shared_core and config.freeze == "kv":
+        raise UserError("exit_depth with freeze='kv' needs a shared core: other layers have no keys of a frozen token")
+    least = 0 if policy.timing == "route" else 1
+    if int(exit_depth.min()) < least or int(exit_depth.max()) > max_depth:
+        raise UserError(f"exit_depth must lie between {least} and max_depth {max_depth}")
 
 
 def check_deeper(depth: int, past: int, cache: DepthCache, config: AniraConfig) -> None:

@@ -61,7 +61,7 @@ class AniraConfig(PreTrainedConfig):
     max_depth: int = 6
     """Most iterations of the core that a token can get."""
     shared_core: bool = True
-    """Whether all iterations use the same layers; without, each has its own (fixed policy only)."""
+    """Whether all iterations use the same layers; without, each has its own."""
     freeze: str | None = None
     """What stays of a halted token: state (core of one layer only) or kv; None: state for one core layer, else kv."""
     injection: str = "none"
@@ -146,10 +146,16 @@ class AniraConfig(PreTrainedConfig):
                 "freeze='state' is exact for a core of one layer only: use freeze='kv' (or leave it out) with "
                 f"num_core_layers={self.num_core_layers}"
             )
-        if not self.shared_core and policy_class(self.policy["name"]).timing != "none":
+        if policy_class(self.policy["name"]).causal == "probe" and self.num_coda_layers:
             raise UserError(
-                f"an unshared core takes the fixed policy only, not {self.policy['name']!r}: set shared_core=True, or "
-                "policy={'name': 'fixed'}"
+                f"policy {self.policy['name']!r} looks at logits through the coda, which is exact without coda layers "
+                "only: set num_coda_layers=0"
+            )
+        if not self.shared_core and self.freeze == "kv" and policy_class(self.policy["name"]).timing != "none":
+            raise UserError(
+                f"an unshared core with freeze='kv' takes the fixed policy only, not {self.policy['name']!r}, because "
+                "other layers have no keys of a halted token: set shared_core=True, or num_core_layers=1 with "
+                "freeze='state'"
             )
 
 

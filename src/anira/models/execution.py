@@ -5,6 +5,7 @@ the tokens that still run, against a store of keys and values: prefill, decode a
 in the same order, and give the same states; tests hold them equal in float64.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,12 +24,39 @@ from anira.models.present import PresentStore
 
 @dataclass(frozen=True)
 class CoreOutput:
-    """What a run of the core leaves: the last states, the policy's state, and who executed how much."""
+    """What a run of the core leaves: the states to read out, the policy's state, and who executed how much."""
 
     h: Float[Tensor, "*tokens dim"]
     state: Any
     executed: Int[Tensor, "*tokens"]
     iteration_states: tuple[Float[Tensor, "*tokens dim"], ...] = ()
+    ran: Bool[Tensor, "*tokens depth"] | None = None
+    """Who executed which iteration, for policies that skip some; else the first ones are those executed."""
+    hides: bool = False
+    """Whether tokens that do not run an iteration are invisible in it."""
+
+
+class Steering:
+    """Who really runs an iteration: whom the policy wants, unless depths are forced or exits are virtual."""
+
+    def __init__(self, policy: ComputePolicy, ctx: Context) -> None:
+        self.skips, self.max_depth = policy.timing == "route", ctx.max_depth
+        self.forced, self.virtual = ctx.forced_depth, ctx.exits == "virtual"
+
+    def route(self, depth: int, wanted: Route, executed: Tensor, index: Tensor | None = None) -> Route:
+        """Return the policy's answer, changed if need be; `index`: which tokens it is about, None for all."""
+        if self.forced is not None:
+            forced = self.forced if index is None else self.forced[index]
+            if not self.skips:
+                return wanted.with_run(forced >= depth)
+            # As the policy likes, as long as the number comes out right in the end.
+            left = forced - executed
+            return wanted.with_run((left > 0) & (wanted.run | (left > self.max_depth - depth)))
+        return wanted.with_run(torch.ones_like(wanted.run)) if self.virtual else wanted
+
+    def pick(self, picked: Tensor, h: Tensor, wanted: Route) -> Tensor:
+        """Return what would be read out by now: under virtual exits the last state that the policy wanted."""
+        return torch.where(wanted.run.unsqueeze(-1), h, picked) if self.virtual and self.forced is None else h
 
 
 def run_parallel(
@@ -43,27 +71,34 @@ def run_parallel(
 ) -> CoreOutput:
     """Run all iterations on all tokens; the policy's weights freeze those that have halted."""
     kept: KeptKeyValues | None = None
+    steering = Steering(policy, ctx)
     state = policy.begin(h0, ctx)
-    h = backbone.initial_state(h0, ctx.positions)
+    h = picked = backbone.initial_state(h0, ctx.positions)
     executed = torch.zeros_like(ctx.positions)
-    states = [h]
+    states, ran, hides = [h], [], False
+    detached = policy.detached_iterations(ctx) if ctx.training else 0
     for depth in range(1, ctx.max_depth + 1):
-        route = policy.route(depth, h, state)
-        executed = executed + route.run
-        see = _visible(route, executed, backbone.freeze, policy)
-        square, plan = mask, packed
-        if see is not None and packed is not None:
-            plan = packed.hiding(see)
-        elif see is not None:
-            square = restrict(mask, see)
-        if backbone.freeze == "kv":
-            # A gate's weight (timing "route") scales the update; only a straight-through one stands for `run` itself.
-            kept = KeptKeyValues(route.run, None if policy.timing == "route" else route.weight, kept, plan)
-        layers, x = backbone.core_layers(depth), backbone.inject(h, h0)
-        candidate = run_layers(layers, x, square, rope, plan=kept or plan)
-        h = policy.update(depth, h, candidate, route, state)
+        with torch.no_grad() if depth <= detached else nullcontext():
+            wanted = policy.route(depth, h, state)
+            route = steering.route(depth, wanted, executed)
+            executed = executed + route.run
+            see = _visible(route, executed, backbone.freeze, policy)
+            square, plan = mask, packed
+            if see is not None and packed is not None:
+                plan = packed.hiding(see)
+            elif see is not None:
+                square = restrict(mask, see)
+            if backbone.freeze == "kv":
+                kept = KeptKeyValues(route.run, route.weight, kept, plan)
+            layers, x = backbone.core_layers(depth), backbone.inject(h, h0)
+            candidate = run_layers(layers, x, square, rope, plan=kept or plan)
+            h = policy.update(depth, h, candidate, route, state)
+            picked = steering.pick(picked, h, wanted)
         states.append(h)
-    return CoreOutput(h, state, executed, tuple(states) if keep_states else ())
+        ran.append(route.run)
+        hides = hides or route.see is not None
+    skipped = torch.stack(ran, -1) if steering.skips else None
+    return CoreOutput(picked, state, executed, tuple(states) if keep_states else (), skipped, hides)
 
 
 def _visible(route: Route, executed: Tensor, freeze: str | None, policy: ComputePolicy) -> Tensor | None:
@@ -151,20 +186,25 @@ class _ActiveRun:
         self.backbone, self.policy, self.store, self.single = backbone, policy, store, single
         self.all = self.tokens = tokens
         self.max_depth = ctx.max_depth
+        self.steering = Steering(policy, ctx)
         self.hides = False  # whether halted tokens are invisible to the others
-        store.skips = store.skips or policy.timing == "route"
+        store.skips = store.skips or self.steering.skips
         self.state = policy.begin(tokens.h0, ctx)
-        self.h = backbone.initial_state(tokens.h0, ctx.positions)
-        if policy.timing == "route":
-            self.h = self.h.clone()  # written in place from the first iteration on, while h0 is still injected
-        self.kept = [self.h.clone()] if keep_states else None
+        self.h = self.picked = backbone.initial_state(tokens.h0, ctx.positions)
         self.executed = torch.zeros_like(tokens.rows)
+        self.ran: list[Tensor] = []
         self.index: Tensor | None = None  # the tokens in play; None while that is all of them
         self.attention: FlatAttention | None = None  # made anew whenever the set of running tokens changes
-        # Exit states are read by later iterations; an unshared core has no exits (and other weights there).
-        self.state_frozen = backbone.freeze == "state" and backbone.shared_core
+        # Tokens may run after an iteration that they did not run, or leave keys and values in every later layer.
+        decides = policy.timing != "none" and not self.steering.virtual
+        leaves = not backbone.shared_core and (decides or ctx.forced_depth is not None)
         # Whether the store holds keys and values of a token's present state. Exits are final except for timing "route".
-        self.stored = torch.zeros_like(tokens.rows, dtype=torch.bool) if policy.timing == "route" else None
+        self.stored = torch.zeros_like(tokens.rows, dtype=torch.bool) if self.steering.skips or leaves else None
+        if self.stored is not None:
+            self.h = self.h.clone()  # written in place from the first iteration on, while h0 is still injected
+        self.kept = [self.h.clone()] if keep_states else None
+        # Exit states are read by later iterations. An unshared core at one depth for all has no exits.
+        self.state_frozen = backbone.freeze == "state" and (backbone.shared_core or leaves)
 
     def run(self) -> CoreOutput:
         """Iterate until nobody is left or the last iteration is done."""
@@ -175,7 +215,9 @@ class _ActiveRun:
             elif finished and self.max_depth < self.store.max_depth:
                 # A later call may go deeper than this one was allowed to, and then reads these exit states.
                 self._store_states(self.max_depth + 1, self.tokens, self._present(self.h))
-        return CoreOutput(self.h, self.state, self.executed, self._iteration_states())
+        ran = torch.stack(self.ran, -1) if self.steering.skips and self.ran else None
+        h = self.picked if self.steering.virtual else self.h
+        return CoreOutput(h, self.state, self.executed, self._iteration_states(), ran, self.hides)
 
     def _keep(self, depth: int) -> bool:
         """Run one iteration, and keep the states after it if they were asked for."""
@@ -206,7 +248,9 @@ class _ActiveRun:
         """Run one iteration; return whether anybody ran or may still run."""
         h = self._present(self.h)
         state = self.state if self.index is None else self.state.take(self.index)
-        route = self.policy.route(depth, h, state)
+        wanted = self.policy.route(depth, h, state)
+        executed = self._present(self.executed) if self.steering.skips else self.executed
+        route = self.steering.route(depth, wanted, executed, self.index)
         if self.stored is not None:
             return self._iterate_routed(depth, h, state, route)
         if route.see is not None:
@@ -218,25 +262,30 @@ class _ActiveRun:
             return False
         if running < len(h):
             staying = self._retire(depth, h, route.run)
-            h, state, route = h[staying], state.take(staying), _take_route(route, staying)
+            h, state, route = h[staying], state.take(staying), route.take(staying)
         route = replace(route, whole=True)
         h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=not self.hides), route, state)
         self._write_back(self.index, h, state)
+        if self.steering.virtual:  # everyone is here
+            self.picked = self.steering.pick(self.picked, self.h, wanted)
         return True
 
     def _iterate_routed(self, depth: int, h: Tensor, state: Any, route: Route) -> bool:
-        """The same where tokens may skip an iteration and run a later one: nobody ever leaves."""
+        """The same where nobody ever leaves: tokens skip iterations, or have keys and values in every later layer."""
         assert self.stored is not None
         onwards = route.see is None
+        self.hides = self.hides or not onwards
+        shared = self.backbone.shared_core
         if self.state_frozen and onwards:
-            stale = (~route.run & ~self.stored).nonzero()[:, 0]
+            stale = (~route.run if not shared else ~route.run & ~self.stored).nonzero()[:, 0]
             if len(stale):
                 self._store_states(depth, self.all.take(stale), h[stale])
                 self.stored[stale] = True
         running = route.run.nonzero()[:, 0]
+        self.ran.append(route.run)
         if len(running):
             self.attention = None
-            part, route = state.take(running), _take_route(route, running)
+            part, route = state.take(running), replace(route.take(running), whole=True)
             candidate = self._core(depth, self.all.take(running), h[running], onwards=onwards)
             self._write_back(running, self.policy.update(depth, h[running], candidate, route, part), part)
             self.stored[running] = False
@@ -254,10 +303,14 @@ class _ActiveRun:
         return staying
 
     def _store_states(self, depth: int | Tensor, tokens: Tokens, h: Tensor) -> None:
-        """Write keys and values of present states, from iteration `depth` on (freeze = "state" has one core layer)."""
-        (layer,) = self.backbone.core_layers(self.max_depth)
+        """Write keys and values of present states, from iteration `depth` on (freeze = "state" has one core layer).
+
+        Layers that are not shared have keys and values of their own: those of iteration `depth` alone.
+        """
+        shared = self.backbone.shared_core
+        (layer,) = self.backbone.core_layers(self.max_depth if shared or not isinstance(depth, int) else depth)
         keys, values = project_key_values(layer, self.backbone.inject(h, tokens.h0), tokens.rope)
-        slots = self._allocate(depth, tokens, onwards=True)
+        slots = self._allocate(depth, tokens, onwards=shared)
         self.store.put(0, slots, keys, values)
 
     def _core(self, depth: int, tokens: Tokens, h: Tensor, *, onwards: bool) -> Tensor:
@@ -282,10 +335,3 @@ class _ActiveRun:
             self.h[index] = h
             self.executed[index] += 1
             self.state.put(index, state)
-
-
-def _take_route(route: Route, index: Tensor) -> Route:
-    def pick(values: Tensor | None) -> Tensor | None:
-        return None if values is None else values[index]
-
-    return Route(route.run[index], pick(route.weight), pick(route.see))

@@ -12,10 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from anira.config import UserError, nearest
-
 Rule = Literal["mode", "median", "mean", "quantile"]
-RULES: tuple[Rule, ...] = ("mode", "median", "mean", "quantile")
+"""How one depth is read off a distribution; the quantile has a level, and the median is that of one half."""
 
 
 def at_least_float32(x: Tensor) -> Tensor:
@@ -97,7 +95,7 @@ def round_half_up(x: Tensor) -> Tensor:
     return torch.floor(x + 0.5)
 
 
-def select_depth(log_q: Float[Tensor, "*tokens depth"], rule: Rule, level: float) -> Int[Tensor, "*tokens"]:
+def select_depth(log_q: Float[Tensor, "*tokens depth"], rule: str, level: float) -> Int[Tensor, "*tokens"]:
     """Return one depth for each distribution; `level` is the quantile's, and not read by the other rules.
 
     >>> select_depth(torch.tensor([0.4, 0.3, 0.3]).log(), "median", 0.5)
@@ -111,23 +109,6 @@ def select_depth(log_q: Float[Tensor, "*tokens depth"], rule: Rule, level: float
     # digits.
     survival = torch.flip(torch.flip(log_q.exp(), (-1,)).cumsum(-1), (-1,))[..., 1:]
     return (survival > 1 - level).sum(-1) + 1
-
-
-def check_rule(rule: str | None, threshold: float | None, default: Rule) -> tuple[Rule, float]:
-    """Return the selection rule and its level, or raise a UserError for a rule that makes no sense.
-
-    >>> check_rule(None, None, "median")
-    ('median', 0.5)
-    """
-    if rule is None:
-        rule = "quantile" if threshold is not None else default
-    if rule not in RULES:
-        raise UserError(f"unknown selection rule {rule!r}: {nearest(rule, RULES)}")
-    if (rule == "quantile") != (threshold is not None):
-        raise UserError("a threshold goes with select='quantile', and only with it")
-    if threshold is not None and not 0 < threshold <= 1:
-        raise UserError(f"threshold must lie in (0, 1], not {threshold}")
-    return rule, 0.5 if threshold is None else float(threshold)
 
 
 def halted(log_r: Float[Tensor, "*tokens"], level: float) -> Bool[Tensor, "*tokens"]:

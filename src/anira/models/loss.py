@@ -1,5 +1,6 @@
 """The objective: cross-entropy on answer tokens, plus what the policy adds (paper, section 3.2.1)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +12,7 @@ from torch.nn.functional import cross_entropy
 from anira.config import UserError
 from anira.models.exits import at_least_float32
 from anira.models.policies import ComputePolicy, TaskLoss
-
-IGNORE = -100
+from anira.models.policies.task_loss import IGNORE
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Targets:
     num_items_in_batch: Tensor | float | None
     """Answer tokens of the global batch as Hugging Face's Trainer counts them; it knows nothing of valid tokens."""
     gamma_scale: Tensor | float
+    global_means: Mapping[str, Tensor] | None = None
+    """What the policy's loss needs to know of the global batch, found by an earlier pass over all its parts."""
 
     def without(self, tokens: Bool[Tensor, "batch time"]) -> "Targets":
         """Return the same with nothing to learn at these tokens."""
@@ -58,8 +60,8 @@ def named_losses(
     targets: Targets,
     valid: Bool[Tensor, "batch time"],
     kept: int | Int[Tensor, " kept"] = 0,
-) -> dict[str, Tensor]:
-    """Return the parts of the loss by name; their sum is the loss.
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return the parts of the loss by name, whose sum is the loss; and what the policy needs global means of, summed.
 
     The answer token at position t is predicted at t - 1: that is where its cross-entropy stands. `logits` may be those
     of some positions only, which must be all that predict an answer.
@@ -72,8 +74,19 @@ def named_losses(
             raise UserError("logits_to_keep leaves out positions that predict an answer token")
         ce = ce.new_zeros(weights.shape).index_copy(2, kept, ce)
     num_answers, num_valid = targets.sizes(answers, valid)
-    task = TaskLoss(ce=ce, answer_mask=answers, valid=valid, num_valid_tokens=num_valid, scale=targets.gamma_scale)
-    return {"ce": (weights * ce).sum() / num_answers, **policy.loss(state, task)}
+    task = TaskLoss(
+        ce=ce,
+        answer_mask=answers,
+        valid=valid,
+        num_valid_tokens=num_valid,
+        num_answer_tokens=num_answers,
+        targets=following,
+        logits=logits,
+        kept=kept if isinstance(kept, Tensor) else None,
+        scale=targets.gamma_scale,
+        known_means=targets.global_means,
+    )
+    return {"ce": (weights * ce).sum() / num_answers, **policy.loss(state, task)}, task.sums
 
 
 def _cross_entropy(

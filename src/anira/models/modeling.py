@@ -1,7 +1,8 @@
 """The Hugging Face model: embedding, prelude, core under a policy, coda, head, loss."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import torch
@@ -23,21 +24,10 @@ from anira.models.masks import causal_mask
 from anira.models.noise import drawn_noise
 from anira.models.output import AniraOutput
 from anira.models.packing import PackedAttention, Packing, PartAttention
-from anira.models.policies import Allocation, ComputePolicy, Context, Forced, Readout, policy_class
-from anira.models.policies.decider import Decider
+from anira.models.policies import ComputePolicy, Readout, policy_class
 from anira.models.present import PresentStore
+from anira.models.readout import Core, chosen_of, decided, kept_of
 from anira.models.wrapped import policy_in_use
-
-
-@dataclass(frozen=True)
-class _Core:
-    """What the core hands on, in rows whichever way it was run."""
-
-    readout: Readout
-    state: Any
-    allocation: Allocation
-    executed: Int[Tensor, "batch time"]
-    iteration_states: tuple[Tensor, ...]
 
 
 class AniraForCausalLM(PreTrainedModel, GenerationMixin):
@@ -69,14 +59,12 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         self._cache_signature = cache_signature(config)
         self.post_init()
 
-    def _init_weights(self, module: nn.Module) -> None:
-        super()._init_weights(module)
-        for decider in self.modules():
-            # Hugging Face asks layer by layer, and never a module without parameters of its own.
-            if isinstance(decider, Decider) and decider.out is module:
-                init.constant_(decider.out.bias, decider.bias)
-                if decider.zero:
-                    init.zeros_(decider.out.weight)
+    @init.guard_torch_init_functions()  # weights that were loaded stay as they are
+    @torch.no_grad()
+    def initialize_weights(self) -> None:
+        """Start as Hugging Face does, layer by layer, then as the policy wants."""
+        super().initialize_weights()
+        policy_in_use(self.policy).init_weights()
 
     @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(  # noqa: PLR0913, PLR0917 (the interface of a Hugging Face model)
@@ -99,6 +87,10 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         threshold: float | None = None,
         max_depth: int | None = None,
         exit_depth: Int[Tensor, "batch time"] | int | None = None,
+        exits: str | None = None,
+        step_noise: Float[Tensor, " channels"] | None = None,
+        progress: Tensor | float = 1.0,
+        global_means: Mapping[str, Tensor] | None = None,
         output_exit_probs: bool | None = None,
         output_iteration_states: bool = False,
         output_hidden_states: bool | None = None,
@@ -128,9 +120,12 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             gamma_scale: multiplies the policy's compute weight (for a warm-up).
             noise: uniform numbers; with them the policy samples, without it decides deterministically. In training
                 mode without noise the model draws its own, from torch's generator.
-            select, threshold: how to decide: mode, median, mean, or quantile with its threshold.
+            select, threshold: how to decide: one of the policy's rules, with its threshold.
             max_depth: iterations on offer, if not the model's own.
-            exit_depth: depths forced from outside; the policy is not asked.
+            exit_depth: depths forced from outside; the policy keeps its own way to merge and to read out.
+            exits: virtual: all iterations run for everyone, and the state at the exit is picked; by default real.
+            step_noise, progress: uniform numbers of the optimizer step, and how much of training is over.
+            global_means: what the policy's loss needs to know of the global batch, if this is a part of one.
             output_exit_probs: return `exit_log_probs` and `expected_depth`; by default only without a cache.
             output_iteration_states: also return the state before the first iteration and after each.
             output_hidden_states: also return the prelude's output, the state after each iteration, and what the head
@@ -144,16 +139,20 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         policy = policy_in_use(self.policy)
         cached = past_key_values is not None or bool(use_cache)
         arguments.check_call(policy, labels, cached or active, logits_to_keep, output_attentions)
-        arguments.check_depth(self.config, policy, select, threshold, max_depth, exit_depth, noise)
+        if self.training and max_depth is None and not cached:
+            if step_noise is None and policy.step_noise_width:
+                step_noise = drawn_noise(1, 1, policy.step_noise_width, self.device)[0, 0]
+            max_depth = policy.depth_for_step(step_noise, progress)
+        depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth, exits, step_noise, progress)
+        arguments.check_depth(self.config, policy, depths)
         x = self._embed(input_ids, inputs_embeds)
         cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
         masks = arguments.Masks(attention_mask, valid_mask, position_ids, lengths, max_length)
-        depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth)
         hidden = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         probs = not cached if output_exit_probs is None else output_exit_probs or labels is not None
         wanted = arguments.Wanted(probs, bool(hidden), output_iteration_states, logits_to_keep, active)
         counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
-        targets = None if labels is None else Targets(labels, *counts, gamma_scale)
+        targets = None if labels is None else Targets(labels, *counts, gamma_scale, global_means)
         with nullcontext() if cache is None else cache.unchanged_on_error():
             call = self._prepare(x, policy, masks, depths, cache, wanted)
             return self._run(call, targets, wanted)
@@ -203,19 +202,17 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         mask = None if plain else causal_mask(key_valid, time)
         if cache is None and masks.valid_mask is not None:
             valid, padded = masks.counted(valid, active=wanted.active), True
-        noise = depths.noise
-        if depths.exit_depth is not None:
-            policy = Forced(torch.as_tensor(depths.exit_depth, device=x.device).expand(batch, time))
-        elif noise is None and self.training and policy.noise_width and cache is None:
-            noise = drawn_noise(batch, time, policy.noise_width, x.device)
-        context = Context(
+        context = arguments.make_context(
+            policy,
+            depths,
             valid=valid,
-            positions=positions.expand(batch, time),
+            positions=positions,
+            packing=packing,
             max_depth=depth,
-            noise=noise,
-            select=depths.select,
-            threshold=depths.threshold,
+            training=self.training and cache is None and not wanted.active,
             probs=wanted.probs,
+            head=self._logits,
+            whole_head=len(self.model.coda) == 0,
         )
         store: SlotStore | PresentStore | None = None if cache is None else cache.core
         if cache is None and wanted.active:
@@ -223,31 +220,38 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             store = PresentStore(self.config.num_core_layers, depth, rows, columns, full=not padded)
         return arguments.Call(x, policy, context, padded, mask, packing, cache, store, wanted.states)
 
+    def _logits(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
+        """Return the logits of states by the head alone."""
+        logits: Tensor = self.lm_head(self.model.norm(h))
+        return logits
+
     def _run(self, call: arguments.Call, targets: Targets | None, wanted: arguments.Wanted) -> AniraOutput:
         """Run prelude, core, coda and head, and gather what was asked for."""
         cache = call.cache
         rope = self.model.rope(call.x, call.context.positions)
         h0 = run_layers(self.model.prelude, call.x, call.mask, rope, past=cache, plan=call.plan)
         core = self._run_parallel(call, h0, rope) if call.store is None else self._run_active(call, h0, rope)
-        kept = wanted.logits_to_keep
+        kept, readout = wanted.logits_to_keep, core.readout
         # Outside of its own call, FSDP would not gather the last layer again for the backward pass.
         whole = wanted.hidden_states or any(isinstance(layer, FSDPModule) for layer in self.model.coda)
-        if call.packing is not None and isinstance(kept, Tensor) and not whole:
-            z = self._coda_of(kept, core.readout.states, rope, call.packing)
+        if readout.through == "head":
+            z, logits = readout.states, self._head(readout.states, kept)
+        elif call.packing is not None and isinstance(kept, Tensor) and not whole:
+            z = self._coda_of(kept, readout.states, rope, call.packing)
             logits = self._head(z, 0)
         else:
-            z = self._coda(core.readout.states, call, rope)
+            z = self._coda(readout.states, call, rope)
             logits = self._head(z, kept)
-        losses = None
+        losses = sums = None
         if targets is not None:
             if call.packing is not None:
                 targets = targets.without(call.packing.columns[None] == 0)  # nobody predicts an instance's first token
-            losses = named_losses(
-                call.policy, core.state, logits, core.readout.weights, targets, call.context.valid, kept
+            losses, sums = named_losses(
+                call.policy, core.state, logits, readout.weights, targets, call.context.valid, kept
             )
         return AniraOutput(
             loss=None if losses is None else torch.stack(list(losses.values())).sum(),
-            logits=logits[-1],
+            logits=chosen_of(logits, kept_of(readout.chosen, kept)),
             past_key_values=cache,
             hidden_states=(h0, *core.iteration_states[1:], self.model.norm(z[-1])) if wanted.hidden_states else None,
             exit_depth=core.allocation.exit_depth,
@@ -256,14 +260,15 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             expected_depth=core.allocation.expected_depth,
             iteration_states=core.iteration_states if wanted.iteration_states else None,
             losses=losses,
+            ran=core.ran,
+            hides=core.hides or None,
+            mean_sums=sums or None,
         )
 
-    def _run_parallel(self, call: arguments.Call, h0: Tensor, rope: Rope) -> _Core:
+    def _run_parallel(self, call: arguments.Call, h0: Tensor, rope: Rope) -> Core:
         policy, context = call.policy, call.context
-        if policy.causal == "probe":
-            context = replace(context, probe=lambda h: self._head(self._coda(h[None], call, rope), 0)[0])
         core = run_parallel(self.model, policy, h0, context, call.mask, rope, call.keep_states, call.plan)
-        readout, allocation = policy.readout(core.h, core.state), policy.allocation(core.state)
+        readout, allocation = policy.readout(core.h, core.state), decided(policy, core, context)
         executed = core.executed
         if call.padded:
             allocation, executed = allocation.only(context.valid), executed * context.valid
@@ -272,9 +277,9 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
                 # prelude, as in the active-only execution.
                 states = torch.where(context.valid[..., None], readout.states, h0)
                 readout = replace(readout, states=states)
-        return _Core(readout, core.state, allocation, executed, core.iteration_states)
+        return Core(readout, core.state, allocation, executed, core.iteration_states, core.ran, core.hides)
 
-    def _run_active(self, call: arguments.Call, h0: Tensor, rope: Rope) -> _Core:
+    def _run_active(self, call: arguments.Call, h0: Tensor, rope: Rope) -> Core:
         assert call.store is not None
         store, ctx, policy = call.store, call.context, call.policy
         time = h0.shape[1]
@@ -288,22 +293,25 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             ctx,
             valid=flat.pack(ctx.valid),
             positions=flat.pack(ctx.positions),
+            rows=rows,
             noise=None if ctx.noise is None else flat.pack(ctx.noise),
+            forced_depth=None if ctx.forced_depth is None else flat.pack(ctx.forced_depth),
         )
-        if isinstance(policy, Forced):
-            policy = Forced(flat.pack(policy.exit_depth))
         single = time == 1 and call.cache is not None
         core = run_active(self.model, policy, tokens, context, store, single=single, keep_states=call.keep_states)
-        allocation = policy.allocation(core.state).each(flat.spread)
+        allocation = decided(policy, core, context).each(flat.spread)
         if call.cache is not None:
             call.cache.core.exit_depth[:, -time:] = allocation.exit_depth
-        z = flat.spread(policy.readout(core.h, core.state).states[-1], into=h0)
-        return _Core(
-            Readout(z[None], torch.ones_like(z[None, ..., 0])),
+        readout = policy.readout(core.h, core.state)
+        z = flat.spread(chosen_of(readout.states, readout.chosen), into=h0)
+        return Core(
+            Readout(z[None], torch.ones_like(z[None, ..., 0]), through=readout.through),
             core.state,
             allocation,
             flat.spread(core.executed),
             tuple(flat.spread(state, into=h0) for state in core.iteration_states),
+            None if core.ran is None else flat.spread(core.ran),
+            core.hides,
         )
 
     def _coda(
@@ -341,8 +349,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     ) -> Float[Tensor, "states batch kept vocab"]:
         if isinstance(keep, Tensor) or keep:
             z = z[:, :, keep if isinstance(keep, Tensor) else slice(-keep, None)]
-        logits: Tensor = self.lm_head(self.model.norm(z))
-        return logits
+        return self._logits(z)
 
     def set_attn_implementation(self, attn_implementation: str | dict[str, str], *args: Any, **kwargs: Any) -> None:
         """Accept what the model runs on, and refuse everything else by name."""

@@ -31,6 +31,12 @@ def uniform_noise(
     return ((bits & 0x7FFFFF).float() + 0.5) / 0x800000
 
 
+def step_noise(*, seed: int, step: int, width: int) -> Float[Tensor, " width"]:
+    """Return the uniform numbers of an optimizer step: the same for all its rows, parts and processes."""
+    rows, positions = torch.tensor([-1]), torch.tensor([-1])  # no row and no token has these numbers
+    return uniform_noise(seed=seed, step=step, rows=rows, positions=positions, width=width)[0, 0]
+
+
 def drawn_noise(batch: int, time: int, width: int, device: torch.device) -> Float[Tensor, "batch time width"]:
     """Return noise keyed by one draw from torch's generator, for callers who bring none.
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers.utils.generic import ModelOutput
 
@@ -28,3 +28,9 @@ class AniraOutput(ModelOutput):
     iteration_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
     """On request: the state before the first iteration and after each."""
     losses: dict[str, Tensor] | None = None
+    ran: Bool[Tensor, "batch time depth"] | None = None
+    """Who executed which iteration, for policies that skip some; else a token executes the first ones."""
+    hides: bool | None = None
+    """True if tokens that did not run an iteration were invisible in it."""
+    mean_sums: dict[str, Tensor] | None = None
+    """Sums over this part of what the policy's loss needs the mean of over the global batch."""

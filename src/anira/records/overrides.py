@@ -1,4 +1,10 @@
-"""What an evaluation may put in the place of the policy's choice: `permuted` depths, or `depth-3` for all tokens."""
+"""What an evaluation may put in the place of the policy's choice, as records say it.
+
+permuted       every token gets the depth of another one
+depth-3        every token is forced to depth 3
+virtual        all iterations run for everyone, and the state at the chosen depth is picked
+max-depth-8    as many as eight iterations are on offer
+"""
 
 import re
 
@@ -9,8 +15,21 @@ def forced_depth(override: str) -> int | None:
     >>> forced_depth("depth-3"), forced_depth("permuted")
     (3, None)
     """
-    found = re.fullmatch(r"depth-([1-9]\d{0,8})", override)
-    return None if found is None else int(found[1])
+    return _number("depth", override)
+
+
+def offered_depth(override: str) -> int | None:
+    """Return how many iterations an evaluation had on offer, if it said so.
+
+    >>> offered_depth("max-depth-8"), offered_depth("depth-8")
+    (8, None)
+    """
+    return _number("max-depth", override)
+
+
+def is_override(text: str) -> bool:
+    """Say whether a text is one of those above, or empty for none."""
+    return text in ("", "permuted", "virtual") or forced_depth(text) is not None or offered_depth(text) is not None
 
 
 def override_words(override: str) -> str:
@@ -19,5 +38,14 @@ def override_words(override: str) -> str:
     >>> override_words("depth-3"), override_words("permuted")
     ('forced to 3', 'permuted')
     """
-    depth = forced_depth(override)
+    depth, offered = forced_depth(override), offered_depth(override)
+    if offered is not None:
+        return f"chosen with up to {offered} iterations on offer"
+    if override == "virtual":
+        return "picked after all iterations had run (virtual exits)"
     return override if depth is None else f"forced to {depth}"
+
+
+def _number(kind: str, override: str) -> int | None:
+    found = re.fullmatch(rf"{kind}-([1-9]\d{{0,8}})", override)
+    return None if found is None else int(found[1])

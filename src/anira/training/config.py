@@ -65,6 +65,12 @@ class TrainSettings:
     """Share of the task's instances that training never reads; evaluations say how many of those are right."""
     max_length: int = 256
     """Longest row the model is built for; longer ones are an error."""
+    init_from: str = later("")
+    """Start with the weights of a finished run, such as mano-ouro-cpu/1f2e3d4c-s0; of its policy those that fit."""
+    frozen: Literal["nothing", "backbone", "policy"] = later("nothing")
+    """What is not trained: the backbone (layers, embedding, head) or the policy, for training in stages."""
+    policy_rate: float = later(1.0)
+    """Multiplies the learning rate of the policy's own weights."""
     precision: Literal["float32", "bfloat16", "float64"] | None = None
     """None: float32 on a CPU, bfloat16 on CUDA."""
     threads: int | None = None
@@ -92,6 +98,8 @@ class TrainSettings:
             check_finite(value, name)
         if self.learning_rate <= 0 or self.clip <= 0:
             raise UserError("learning_rate and clip must be positive")
+        if self.policy_rate <= 0:
+            raise UserError(f"policy_rate must be positive, not {self.policy_rate}: freeze the policy with frozen")
         if self.weight_decay < 0:
             raise UserError(f"weight_decay must not be negative, not {self.weight_decay}")
         if not 0 <= self.held_out < 1:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from anira.config import Interrupted, config_hash
 from anira.config.strict import run_id, stored_values
 from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
+from anira.models.noise import step_noise
 from anira.models.precision import choose_dtype
 from anira.training.checkpoint import keep_last, latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
@@ -25,6 +26,7 @@ from anira.training.finite import FiniteSteps, NonFiniteError, NonFinitePlan, ag
 from anira.training.interrupts import Interrupts
 from anira.training.run import NO_METRICS, MetricsFile
 from anira.training.sharding import follow, leading, shard, sharding_wanted
+from anira.training.stages import freeze, init_weights, parameter_groups
 from anira.training.trackers import Tracker
 
 Report = Callable[[dict[str, Any]], None]
@@ -45,6 +47,8 @@ class _Run:
     metrics: MetricsFile
     report: Report
     finite: FiniteSteps
+    rates: Sequence[float]
+    """What the learning rate of each group of weights is multiplied by."""
     waited: float = 0.0
     """Seconds that steps since the last line of metrics have waited for data."""
 
@@ -65,7 +69,7 @@ def train(
     step in progress and its checkpoint. A loss or gradient that is not finite raises NonFiniteError, or is left out and
     counted; without any, `non_finite` changes nothing.
     """
-    run = _set_up(config, folder, report, trackers, non_finite)
+    run = _set_up(config, folder, report, trackers, non_finite, resume=resume)
     step = logged = _resume(run) if resume else 0
     seconds = 0.0
     with Interrupts(lambda: report({"kind": "interrupt"})) as interrupts:
@@ -92,7 +96,13 @@ def train(
 
 
 def _set_up(
-    config: TrainConfig, folder: Path, report: Report, trackers: list[Tracker], non_finite: NonFinitePlan
+    config: TrainConfig,
+    folder: Path,
+    report: Report,
+    trackers: list[Tracker],
+    non_finite: NonFinitePlan,
+    *,
+    resume: bool,
 ) -> _Run:
     if config.threads is not None:
         torch.set_num_threads(config.threads)
@@ -103,10 +113,18 @@ def _set_up(
         model = AniraForCausalLM(config.make_model_config(task))
     if config.precision == "float64":
         model = model.double()
+    if not resume or latest_checkpoint(folder) is None:
+        init_weights(config, model, folder.parent.parent)
+    freeze(config, model)
     model.train()
     wrapped = _spread(model, accelerator, config)
+    groups = parameter_groups(config, model)
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay, fused=True
+        [{"params": params} for params, _ in groups],
+        lr=config.learning_rate,
+        betas=config.betas,
+        weight_decay=config.weight_decay,
+        fused=True,
     )
     # One graph for all batches: their sizes differ from step to step.
     call = torch.compile(wrapped, dynamic=True) if config.compile else wrapped
@@ -114,7 +132,19 @@ def _set_up(
     batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
     metrics = MetricsFile(folder / "metrics.jsonl", trackers)
     finite = FiniteSteps(optimizer, accelerator.device, non_finite)
-    return _Run(config, folder, accelerator, model, call, optimizer, batches, metrics, report, finite)
+    return _Run(
+        config,
+        folder,
+        accelerator,
+        model,
+        call,
+        optimizer,
+        batches,
+        metrics,
+        report,
+        finite,
+        [rate for _, rate in groups],
+    )
 
 
 def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConfig) -> torch.nn.Module:
@@ -145,22 +175,63 @@ def _resume(run: _Run) -> int:
 
 def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
     """Take one optimizer step; yield the parts of its batch with what the model gave for them."""
-    config, accelerator = run.config, run.accelerator
-    losses: list[Tensor] = []
-    scale = torch.tensor(gamma_scale(config, step))
-    for group in run.optimizer.param_groups:
-        group["lr"] = learning_rate(config, step)
+    accelerator, losses = run.accelerator, []
+    sums: list[Mapping[str, Tensor]] = []
+    for group, rate in zip(run.optimizer.param_groups, run.rates, strict=True):
+        group["lr"] = rate * learning_rate(run.config, step)
+    call = _StepCall(run, step)
     for batch in _timed(run, run.batches.step(step)):
-        output = run.call(**batch.arguments(accelerator.device), gamma_scale=scale.to(accelerator.device))
+        output = call(batch)
         assert output.loss is not None
         # Processes average their gradients, but each part's loss is already its share of the whole batch's.
         accelerator.backward(output.loss * accelerator.num_processes)
         losses.append(output.loss.detach())
+        sums.append(output.mean_sums or {})
         yield batch, output
-    norm = accelerator.clip_grad_norm_(run.model.parameters(), config.clip)
+    norm = accelerator.clip_grad_norm_(run.model.parameters(), run.config.clip)
     run.finite.judge(torch.stack(losses).sum(), norm)
     run.optimizer.step()
     run.optimizer.zero_grad()
+    policy = run.model.policy
+    policy.after_step(call.means or (_means(run, sums, batch) if policy.uses_global_means else {}))
+
+
+class _StepCall:
+    """Calls the model on the parts of one step's batch, with what they have in common."""
+
+    def __init__(self, run: _Run, step: int) -> None:
+        config, policy, device = run.config, run.model.policy, run.accelerator.device
+        self.run, self.device = run, device
+        progress = torch.tensor(step / config.steps)
+        noise = step_noise(seed=config.seed, step=step, width=policy.step_noise_width)
+        self.shared: dict[str, Any] = {"gamma_scale": torch.tensor(gamma_scale(config, step)).to(device)}
+        if policy.step_noise_width:
+            self.shared |= {"step_noise": noise.to(device), "max_depth": policy.depth_for_step(noise, progress)}
+        if policy.uses_progress:
+            self.shared["progress"] = progress.to(device)
+        self.means = self._global_means(step)
+
+    def __call__(self, batch: Batch) -> AniraOutput:
+        """Return what the model gives for one part."""
+        return self.run.call(**batch.arguments(self.device), **self.shared, global_means=self.means)
+
+    @torch.no_grad()
+    def _global_means(self, step: int) -> dict[str, Tensor] | None:
+        """Go over all parts of a batch for the means that the policy's loss needs, where there are several parts."""
+        run = self.run
+        if not run.model.policy.uses_global_means or run.config.accumulation * run.accelerator.num_processes == 1:
+            return None
+        self.means, parts = None, []
+        for batch in run.batches.step(step):
+            parts.append((batch, self(batch).mean_sums or {}))
+        return _means(run, [sums for _, sums in parts], parts[0][0])
+
+
+def _means(run: _Run, sums: Sequence[Mapping[str, Tensor]], batch: Batch) -> dict[str, Tensor]:
+    """Return the means over the global batch, from the sums over its parts."""
+    found = {name: torch.stack([part[name] for part in sums]).sum(0) for name in sums[0]}
+    count = batch.num_valid_tokens.to(run.accelerator.device)
+    return {name: run.accelerator.reduce(value, "sum") / count for name, value in found.items()}
 
 
 def _timed(run: _Run, batches: Iterator[Batch]) -> Iterator[Batch]:

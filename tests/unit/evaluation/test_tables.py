@@ -99,8 +99,11 @@ def test_costs_are_those_of_the_executed_iterations(tmp_path, policy, core_layer
     model = model_for(task, policy, num_core_layers=core_layers)
     instances, tokens = evaluated(model, task, tmp_path / "e", count=6)
     for record in instances.iter_rows(named=True):
-        executed = torch.tensor([tokens.filter(instance_id=record["instance_id"])["executed"].to_list()])
-        spent = forward_cost(model.config, model.policy, executed)
+        mine = tokens.filter(instance_id=record["instance_id"])
+        executed = torch.tensor([mine["executed"].to_list()])
+        with torch.no_grad():
+            ran = model(torch.tensor([mine["input_id"].to_list()])).ran
+        spent = forward_cost(model.config, model.policy, executed, ran=ran)
         full = forward_cost(model.config, model.policy, torch.full_like(executed, 5))
         assert record["iterations"] == executed.sum() == spent.iterations
         assert (record["decisions"], record["flops"], record["kv_slots"]) == (

@@ -33,7 +33,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"initial_state": "ones"}, "initial_state must be one of prelude, zero, random, not 'ones'"),
     ({"initial_state": "zero"}, "initial_state 'zero' needs an injection"),
     ({"initial_state": "random"}, "initial_state 'random' needs an injection"),
-    ({"shared_core": False}, "set shared_core=True, or policy={'name': 'fixed'}"),
+    ({"shared_core": False, "num_core_layers": 2}, "set shared_core=True, or num_core_layers=1 with freeze='state'"),
     ({"max_dept": 4}, "unknown key 'max_dept' in AniraConfig: did you mean 'max_depth'"),
     ({"policy": {"name": "anira-a"}}, "unknown policy 'anira-a': did you mean 'anira-"),
     ({"policy": {"name": "anira-e", "gama": 0.1}}, "gama.*gamma"),
@@ -56,9 +56,10 @@ def test_impossible_configurations_say_what_to_change(changes: dict[str, Any], m
 
 
 @pytest.mark.parametrize("policy", ["anira-e", "anira-o", "similarity", "gates"])
-def test_an_adaptive_policy_needs_a_shared_core(policy: str) -> None:
-    with pytest.raises(UserError, match=f"unshared core takes the fixed policy only, not '{policy}'"):
-        small_config(policy, shared_core=False)
+def test_kept_keys_and_values_need_a_shared_core(policy: str) -> None:
+    with pytest.raises(UserError, match=f"unshared core with freeze='kv' takes the fixed policy only, not '{policy}'"):
+        small_config(policy, shared_core=False, freeze="kv")
+    assert small_config(policy, shared_core=False).freeze == "state"
 
 
 def test_other_attention_implementations_are_refused() -> None:

@@ -1,4 +1,5 @@
 import math
+from typing import get_args
 
 import pytest
 import torch
@@ -7,7 +8,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from anira.config import UserError
 from anira.models import exits
 
 quick = settings(deadline=None)
@@ -185,7 +185,7 @@ def brute_select(q: list[float], rule: str, level: float) -> int:
 
 
 @quick
-@given(st.lists(st.floats(-9, 9), min_size=1, max_size=9), st.sampled_from(exits.RULES), st.floats(0.01, 1.0))
+@given(st.lists(st.floats(-9, 9), min_size=1, max_size=9), st.sampled_from(get_args(exits.Rule)), st.floats(0.01, 1.0))
 def test_select_depth_follows_its_definition(logits: list[float], rule: exits.Rule, level: float) -> None:
     log_q = torch.tensor(logits, dtype=torch.float64).log_softmax(-1)
     level = 0.5 if rule == "median" else level
@@ -228,31 +228,3 @@ def test_halted_compares_the_mass_left(level: float) -> None:
     r = torch.tensor([1.0, 0.91, 0.89, 0.51, 0.49, 0.11, 0.09, 1e-30], dtype=torch.float64)
     expected = (1 - r >= level) & torch.tensor(level < 1)
     assert torch.equal(exits.halted(r.log(), level), expected)
-
-
-@pytest.mark.parametrize(
-    ("rule", "threshold", "result"),
-    [
-        (None, None, ("mode", 0.5)),
-        ("mean", None, ("mean", 0.5)),
-        (None, 0.3, ("quantile", 0.3)),
-        ("quantile", 1.0, ("quantile", 1.0)),
-    ],
-)
-def test_rules_are_completed(rule: str | None, threshold: float | None, result: tuple[str, float]) -> None:
-    assert exits.check_rule(rule, threshold, "mode") == result
-
-
-@pytest.mark.parametrize(
-    ("rule", "threshold", "message"),
-    [
-        ("medina", None, "did you mean 'median'"),
-        ("quantile", None, "threshold goes with select='quantile'"),
-        ("mode", 0.5, "threshold goes with select='quantile'"),
-        ("quantile", 0.0, r"must lie in \(0, 1\], not 0.0"),
-        (None, 1.5, r"must lie in \(0, 1\], not 1.5"),
-    ],
-)
-def test_rules_that_make_no_sense(rule: str | None, threshold: float | None, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        exits.check_rule(rule, threshold, "mode")

@@ -8,17 +8,20 @@ from torch import Tensor
 from anira.models.backbone import Backbone
 from anira.models.execution import run_parallel
 from anira.models.policies import Context, Route
-from anira.models.policies.fixed import FixedState, Forced
+from anira.models.policies.fixed import Fixed, FixedState
 
 IDS = random_ids(2, 7)
 
 
-class Weighted(Forced):
+class Weighted(Fixed):
     """Given activities, one leaf per iteration and token, whose gradient can be looked at."""
 
     def __init__(self, exit_depth: Tensor, weights: Tensor) -> None:
-        super().__init__(exit_depth)
-        self.weights = weights
+        torch.nn.Module.__init__(self)
+        self.exit_depth, self.weights = exit_depth, weights
+
+    def begin(self, h0: Tensor, ctx: Context) -> FixedState:
+        return FixedState(self.exit_depth)
 
     def route(self, depth: int, h: Tensor, state: FixedState) -> Route:
         return Route(state.exit_depth >= depth, None if depth == 1 else self.weights[depth - 1])
@@ -28,7 +31,9 @@ def last_state(body: Backbone, policy: Weighted) -> Tensor:
     """Return a number that depends on the last token's last state only."""
     x = body.embed_tokens(IDS)
     positions = torch.arange(IDS.shape[1])[None].expand_as(IDS)
-    context = Context(valid=torch.ones_like(IDS, dtype=torch.bool), positions=positions, max_depth=MAX_DEPTH)
+    context = Context(
+        valid=torch.ones_like(IDS, dtype=torch.bool), positions=positions, rows=positions, max_depth=MAX_DEPTH
+    )
     core = run_parallel(body, policy, x, context, None, body.rope(x, positions))
     return core.h[:, -1].sin().sum()
 

@@ -14,16 +14,18 @@ TWICE = torch.cat([IDS, IDS], dim=1)
 
 BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("anira-e", {"labels": IDS, "use_cache": True}, "leave out the cache"),
-    ("anira-e", {"select": "medain"}, "unknown selection rule 'medain': did you mean 'median'"),
-    ("anira-o", {"select": "mode", "threshold": 0.5}, "threshold goes with select='quantile'"),
-    ("anira-o", {"select": "quantile"}, "threshold goes with select='quantile'"),
-    ("anira-o", {"threshold": 1.5}, "threshold must lie in .0, 1., not 1.5"),
+    ("anira-e", {"select": "medain"}, "policy 'anira-e' has no rule 'medain': did you mean 'median'"),
+    ("anira-o", {"select": "mode", "threshold": 0.5}, "rule 'mode' of policy 'anira-o' takes no threshold"),
+    ("anira-o", {"select": "quantile"}, "rule 'quantile' of policy 'anira-o' needs a threshold"),
+    ("anira-o", {"threshold": 1.5}, "must lie in .0, 1., not 1.5"),
     ("anira-e", {"max_depth": 6}, "max_depth 6 is beyond the model's 5, which policy 'anira-e' cannot do"),
     ("gates", {"max_depth": 6}, "which policy 'gates' cannot do"),
     ("fixed", {"max_depth": 0}, "max_depth must be at least 1, not 0"),
     ("fixed", {"attention_mask": torch.ones(2, 5)}, r"must have 2 rows and cover all 6 columns, not \(2, 5\)"),
     ("fixed", {"attention_mask": torch.ones(1, 6)}, r"must have 2 rows and cover all 6 columns, not \(1, 6\)"),
     ("fixed", {"attention_mask": torch.ones(2, 1, 6, 6)}, "one of 4 axes is not supported"),
+    ("gates", {"exits": "virtual"}, "skips single iterations: it has no exits that could be virtual"),
+    ("fixed", {"exits": "unreal"}, "exits are real or virtual, not 'unreal'"),
     ("fixed", {"output_attentions": True}, "output_attentions is not supported"),
     ("fixed", {"inputs_embeds": torch.zeros(2, 6, 16)}, "give input_ids or inputs_embeds, and not both"),
 ]
@@ -52,12 +54,12 @@ def test_nonsense_is_refused(policy: str, arguments: dict[str, Any]) -> None:
         model(IDS, **arguments)
 
 
-def test_an_unshared_core_has_one_depth() -> None:
+def test_what_an_unshared_core_cannot_do() -> None:
     model = random_model(small_config("fixed", shared_core=False))
     with pytest.raises(UserError, match="beyond the model's 5, which an unshared core cannot do"):
         model(IDS, max_depth=6)
-    with pytest.raises(UserError, match="exit_depth needs a shared core"):
-        model(IDS, exit_depth=3)
+    with pytest.raises(UserError, match="exit_depth with freeze='kv' needs a shared core"):
+        random_model(small_config("fixed", shared_core=False, freeze="kv"))(IDS, exit_depth=3)
 
 
 def test_with_a_cache_the_mask_covers_earlier_columns_too() -> None:

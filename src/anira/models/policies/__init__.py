@@ -1,4 +1,4 @@
-"""Compute policies: what sets depth. One file a policy; `base.py` is the interface."""
+"""Compute policies: what sets depth. One file per policy; `base.py` is the interface."""
 
 from anira.models.policies.anira_e import AniraE
 from anira.models.policies.anira_o import AniraO
@@ -9,26 +9,33 @@ from anira.models.policies.base import (
     Readout,
     Route,
     State,
-    TaskLoss,
     passthrough,
 )
-from anira.models.policies.fixed import Fixed, Forced
-from anira.models.policies.registry import policy_class, register_policy, resolve_policy
+from anira.models.policies.decider import Decider
+from anira.models.policies.fixed import Fixed
+from anira.models.policies.registry import policy_class, policy_names, register_policy, resolve_policy
+from anira.models.policies.rules import DISTRIBUTION_RULES, ChosenRule, Rules, ThresholdRange
+from anira.models.policies.task_loss import TaskLoss
 
 __all__ = [
+    "DISTRIBUTION_RULES",
     "Allocation",
     "AniraE",
     "AniraO",
+    "ChosenRule",
     "ComputePolicy",
     "Context",
+    "Decider",
     "Fixed",
-    "Forced",
     "Readout",
     "Route",
+    "Rules",
     "State",
     "TaskLoss",
+    "ThresholdRange",
     "passthrough",
     "policy_class",
+    "policy_names",
     "register_policy",
     "resolve_policy",
 ]

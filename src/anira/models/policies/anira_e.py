@@ -9,9 +9,11 @@ from torch import Tensor
 
 from anira.config import UserError
 from anira.models import exits
-from anira.models.policies.base import Allocation, ComputePolicy, Context, Route, State, TaskLoss
+from anira.models.policies.base import Allocation, ComputePolicy, Context, Route, State
 from anira.models.policies.decider import Decider
 from anira.models.policies.options import Lookahead, check_compute_options, looked_at
+from anira.models.policies.rules import DISTRIBUTION_RULES
+from anira.models.policies.task_loss import TaskLoss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +54,18 @@ class AniraE(ComputePolicy):
     name = "anira-e"
     Options = AniraEOptions
     timing = "early"
-    selects = True
+    rules = DISTRIBUTION_RULES
+    default_rule = "mode"
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         options = self.options
         self.decider = Decider(config, config.max_depth, detach=options.detach, bias=0.0, zero=options.zero_start)
         self.noise_width = config.max_depth
+
+    def init_weights(self) -> None:
+        """Start the decider as its options say."""
+        self.decider.start()
 
     def begin(self, h0: Tensor, ctx: Context) -> AniraEState:
         """Decide the depth of every token."""
@@ -67,8 +74,7 @@ class AniraE(ComputePolicy):
         logits = logits - logits.mean(-1, keepdim=True)
         log_q = torch.log_softmax(logits, dim=-1)
         if ctx.noise is None:
-            rule, level = exits.check_rule(ctx.select, ctx.threshold, default="mode")
-            depth, soft = exits.select_depth(log_q, rule, level), None
+            depth, soft = exits.select_depth(log_q, ctx.select, ctx.threshold or 0.5), None
         else:
             gumbel = -torch.log(-torch.log(ctx.noise.to(logits.dtype)))
             depth = (logits + gumbel).argmax(-1) + 1
@@ -107,5 +113,5 @@ class AniraE(ComputePolicy):
         return self.decider.float32_flops()
 
     def num_decisions(self, executed: Int[Tensor, "*tokens"], max_depth: int) -> Int[Tensor, "*tokens"]:
-        """One decision a token."""
+        """One decision per token."""
         return torch.ones_like(executed)

@@ -9,9 +9,11 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from anira.models import exits
-from anira.models.policies.base import Allocation, ComputePolicy, Context, Readout, Route, State, TaskLoss, passthrough
+from anira.models.policies.base import Allocation, ComputePolicy, Context, Readout, Route, State, passthrough
 from anira.models.policies.decider import Decider
 from anira.models.policies.options import Lookahead, check_compute_options, looked_at
+from anira.models.policies.rules import DISTRIBUTION_RULES
+from anira.models.policies.task_loss import TaskLoss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +53,7 @@ class AniraOState(State):
     best_log_q: Float[Tensor, "*tokens"] | None
     best_state: Float[Tensor, "*tokens dim"] | None
     """For the mode: the largest q(d) so far and the state after that iteration."""
-    rule: exits.Rule
+    rule: str
     level: float
     max_depth: int
 
@@ -62,7 +64,8 @@ class AniraO(ComputePolicy):
     name = "anira-o"
     Options = AniraOOptions
     timing = "online"
-    selects = True
+    rules = DISTRIBUTION_RULES
+    default_rule = "median"
     beyond_max_depth = True
 
     def __init__(self, config: Any) -> None:
@@ -71,9 +74,13 @@ class AniraO(ComputePolicy):
         self.decider = Decider(config, 1, detach=options.detach, bias=options.bias, zero=options.zero_start)
         self.noise_width = 1
 
+    def init_weights(self) -> None:
+        """Start the decider as its options say."""
+        self.decider.start()
+
     def begin(self, h0: Tensor, ctx: Context) -> AniraOState:
         """Start with all the mass and everyone alive."""
-        rule, level = exits.check_rule(ctx.select, ctx.threshold, default="median")
+        rule = ctx.select
         like = exits.at_least_float32(h0[..., 0])
         mode = rule == "mode" and ctx.noise is None
         return AniraOState(
@@ -86,7 +93,7 @@ class AniraO(ComputePolicy):
             best_log_q=torch.full_like(like, -torch.inf) if mode else None,
             best_state=torch.zeros_like(h0) if mode else None,
             rule=rule,
-            level=level,
+            level=ctx.threshold or 0.5,
             max_depth=ctx.max_depth,
         )
 
@@ -101,7 +108,7 @@ class AniraO(ComputePolicy):
         """Merge, then decide from the new state who goes on; after the last iteration there is nothing to decide."""
         h = passthrough(h, candidate, route)
         logit = self.decider(h)[..., 0] if depth < state.max_depth else None
-        self._note_exit(depth, h, logit, route, state)
+        self._note_exit(depth, h, logit, state)
         if logit is not None:
             if state.halt_logits is not None:
                 hazards = torch.arange(state.max_depth - 1, device=h.device) >= depth - 1
@@ -135,15 +142,15 @@ class AniraO(ComputePolicy):
         tail = torch.where(log_alpha < -15, torch.exp(state.log_r) * left, tail)  # alpha -> 0: the sum has equal terms
         return exits.round_half_up(state.expected + tail) <= depth
 
-    def _note_exit(self, depth: int, h: Tensor, logit: Tensor | None, route: Route, state: AniraOState) -> None:
+    def _note_exit(self, depth: int, h: Tensor, logit: Tensor | None, state: AniraOState) -> None:
         """Note the exit depth so far: the last executed one, or for the mode the most likely one and its state."""
         if state.best_state is None or state.best_log_q is None:
             state.exit_depth = (
-                state.exit_depth + route.run
-            )  # runs are consecutive: the last one's depth is their number
+                state.exit_depth + state.alive
+            )  # iterations follow each other: the last one's is their number
             return
         log_q = state.log_r if logit is None else state.log_r + logsigmoid(logit)
-        better = route.run & (log_q > state.best_log_q)
+        better = state.alive & (log_q > state.best_log_q)
         state.exit_depth = torch.where(better, depth, state.exit_depth)
         state.best_log_q = torch.where(better, log_q, state.best_log_q)
         state.best_state = torch.where(better.unsqueeze(-1), h, state.best_state)

@@ -27,6 +27,12 @@ class Decider(nn.Module):
         self.detach = detach
         self.bias, self.zero = bias, zero  # of the last layer at the start
 
+    def start(self) -> None:
+        """Set the last layer's bias, and its matrix to zeros if so asked: a policy's `init_weights` calls this."""
+        nn.init.constant_(self.out.bias, self.bias)
+        if self.zero:
+            nn.init.zeros_(self.out.weight)
+
     def forward(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"]:
         """Return the logits of the decision for every token."""
         x = (h.detach() if self.detach else h).to(self.norm.weight.dtype)

@@ -40,31 +40,3 @@ class Fixed(ComputePolicy):
     def allocation(self, state: FixedState) -> Allocation:
         """Return the constant depth."""
         return Allocation(state.exit_depth)
-
-
-class Forced(ComputePolicy):
-    """Depths given from outside, token by token; stands in for a model's policy during one call.
-
-    For controls: shuffled depths, a depth below or beyond the trained one, the depths of another model.
-    """
-
-    name = "forced"
-    Options = FixedOptions
-    timing = "early"
-    beyond_max_depth = True
-
-    def __init__(self, exit_depth: Int[Tensor, "*tokens"]) -> None:
-        torch.nn.Module.__init__(self)
-        self.exit_depth = exit_depth
-
-    def begin(self, h0: Tensor, ctx: Context) -> FixedState:
-        """Take the given depths, at most as many as are on offer."""
-        return FixedState(self.exit_depth.clamp(max=ctx.max_depth))
-
-    def route(self, depth: int, h: Tensor, state: FixedState) -> Route:
-        """Run those whose depth is not reached."""
-        return Route(run=state.exit_depth >= depth)
-
-    def allocation(self, state: FixedState) -> Allocation:
-        """Return the given depths."""
-        return Allocation(state.exit_depth)

@@ -16,6 +16,7 @@ _policies: dict[str, type[ComputePolicy]] = {cls.name: cls for cls in (AniraE, A
 
 def register_policy(cls: P) -> P:
     """Make a policy known by its `name`; also a class decorator."""
+    cls.check_class()
     known = _policies.get(cls.name)
     if known is not None and known.__qualname__ != cls.__qualname__:
         raise UserError(f"a policy named {cls.name!r} is already registered; choose another name")
@@ -32,6 +33,11 @@ def policy_class(name: str) -> type[ComputePolicy]:
         hint = nearest(name, _policies)
         raise UserError(f"unknown policy {name!r}: {hint} (a policy from outside must be imported first: --plugin)")
     return _policies[name]
+
+
+def policy_names() -> list[str]:
+    """Return the names of all policies that are known: ours, installed ones, and those registered at run time."""
+    return sorted({*_policies, *(point.name for point in entry_points(group="anira.policies"))})
 
 
 def resolve_policy(options: Any) -> dict[str, Any]:

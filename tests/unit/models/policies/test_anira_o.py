@@ -94,10 +94,13 @@ def test_after_the_exit_the_hazard_repeats() -> None:
     torch.testing.assert_close(out.exit_log_probs, expected, rtol=0, atol=1e-12)
 
 
-def test_a_forced_depth_reports_no_distribution() -> None:
-    out = Case(random_model(small_config("anira-o")), random_ids(2, 6), settings={"exit_depth": 2}).parallel()
-    assert out.exit_log_probs is None
-    assert out.expected_depth is None
+def test_a_forced_depth_reports_the_distribution_of_its_own_path() -> None:
+    """At full depth no state is frozen: the hazards are those of the states that the core really reached."""
+    model, ids = random_model(small_config("anira-o")), random_ids(2, 6)
+    out = model(ids, exit_depth=5, output_iteration_states=True)
+    logits = torch.stack([model.policy.decider(state)[..., 0] for state in out.iteration_states[1:5]], dim=-1)
+    torch.testing.assert_close(out.exit_log_probs, exits.hazards_to_log_probs(logits), rtol=0, atol=1e-12)
+    assert (out.exit_depth == 5).all()
 
 
 @pytest.mark.parametrize("max_depth", [1, 2, 8])

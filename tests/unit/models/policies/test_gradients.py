@@ -61,7 +61,9 @@ def unroll(policy: ComputePolicy, noise: Tensor) -> Unrolled:
     """Run the policy on a core that is a fixed nonlinear map."""
     h, core = normal(TOKENS, HIDDEN, seed=1), normal(HIDDEN, HIDDEN, seed=2) / 3
     positions = torch.arange(TOKENS)
-    ctx = Context(valid=torch.ones(TOKENS, dtype=torch.bool), positions=positions, max_depth=DEPTH, noise=noise)
+    ctx = Context(
+        valid=torch.ones(TOKENS, dtype=torch.bool), positions=positions, rows=positions, max_depth=DEPTH, noise=noise
+    )
     run = Unrolled([h.requires_grad_()], [], [], policy.begin(h, ctx))
     for depth in range(1, DEPTH + 1):
         route = policy.route(depth, h, run.state)

@@ -36,7 +36,13 @@ def activities(policy: ComputePolicy, h: Tensor, ctx: Context) -> tuple[list[Ten
 def context(policy: ComputePolicy, max_depth: int, *, sampled: bool) -> Context:
     noise = torch.rand(TOKENS, policy.noise_width, generator=torch.Generator().manual_seed(1)) if sampled else None
     positions = torch.arange(TOKENS)
-    return Context(valid=torch.ones(TOKENS, dtype=torch.bool), positions=positions, max_depth=max_depth, noise=noise)
+    return Context(
+        valid=torch.ones(TOKENS, dtype=torch.bool),
+        positions=positions,
+        rows=positions,
+        max_depth=max_depth,
+        noise=noise,
+    )
 
 
 def states(dtype: torch.dtype) -> Tensor:
