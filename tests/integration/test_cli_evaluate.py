@@ -98,6 +98,8 @@ def test_its_final_records_are_those_of_training(anira, run, copy):
         ("--generate", "step-000004-n5-generated", {"decode": "generated"}),
         ("--override permuted", "step-000004-n5-permuted", {"override": "permuted"}),
         ("--depth 2", "step-000004-n5-depth-2", {"override": "depth-2"}),
+        ("--exits virtual", "step-000004-n5-virtual", {"override": "virtual"}),
+        ("--max-depth 5", "step-000004-n5-max-depth-5", {"override": "max-depth-5"}),
         ("--name mine", "mine", {"n": 5}),
     ],
 )
@@ -140,19 +142,22 @@ MISTAKES = {
     "knobs that are none": ("{run} --knobs few", "knobs are written as 3:16 or 10,20,50, not 'few'"),
     "knob out of range": ("{run} --knobs 1:300", "knob L = 300 is out of range: it goes from 1 to 200"),
     "knobs twice": ("{run} --knobs 3,3", "must be distinct"),
-    "threshold without quantile": ("{run} --select mode --threshold 0.5", "does not go with --select mode"),
+    "threshold without quantile": (
+        "{run} --select mode --threshold 0.5",
+        "rule 'mode' of policy 'anira-o' takes no threshold",
+    ),
     "quantile without threshold": (
         "{run} --select quantile",
-        "--select quantile needs --threshold T (between 0 and 1)",
+        "rule 'quantile' of policy 'anira-o' needs a threshold in (0, 1]",
     ),
-    "threshold of nothing": ("{run} --threshold 0", "--threshold must lie in (0, 1], not 0"),
-    "unknown rule": ("{run} --select best", "not 'best'"),
+    "threshold of nothing": ("{run} --threshold 0", "the threshold of rule 'quantile' must lie in (0, 1], not 0"),
+    "unknown rule": ("{run} --select best", "policy 'anira-o' has no rule 'best'"),
     "unknown override": ("{run} --override none", "--override must be"),
     "generate and override": ("{run} --generate --override permuted", "leave out --generate"),
     "depth of nothing": ("{run} --depth 0", "--depth must be at least 1, not 0"),
     "too deep": ("{run} --depth 4", "the model has at most depth 3: 4 cannot be forced"),
     "depth and rule": ("{run} --depth 1 --select mode", "leave out --override, --select and --threshold"),
-    "depth and override": ("{run} --depth 1 --override permuted", "leave out --override"),
+    "depth and override": ("{run} --depth 1 --override permuted", "--override and --depth do not go together"),
     "unknown option": ("{run} --knob 3", "perhaps you meant --knobs"),
 }
 

@@ -105,8 +105,12 @@ MISTAKES = {
     "wrong step": ("{run}", "v01 --step 9", "has no checkpoint of step 9"),
     "unknown word": ("{run}", "v01 w02", "unknown token 'w02'"),
     "no question": ("{run}", "v01 v02 v02 v01", "the question asks nothing"),
-    "threshold without quantile": ("{run}", "{question} --select mode --threshold 0.5", "not go with --select mode"),
-    "quantile without threshold": ("{run}", "{question} --select quantile", "needs --threshold T (between 0 and 1)"),
+    "threshold without quantile": (
+        "{run}",
+        "{question} --select mode --threshold 0.5",
+        "rule 'mode' of policy 'anira-o' takes no threshold",
+    ),
+    "quantile without threshold": ("{run}", "{question} --select quantile", "needs a threshold in (0, 1]"),
     "several answers": ("{run}", "{question} <ans> ? <eoa> <query-01> v02", "ask for one at a time"),
 }
 

@@ -1,18 +1,20 @@
 """`anira evaluate RUN`: a checkpoint over a knob grid, into records."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
 from anira.cli.output import say, tell
-from anira.cli.parse import check_threshold, parse
+from anira.cli.parse import parse
 from anira.cli.progress import progress
 from anira.config import UserError, command
 from anira.config.folder import check_name, inside
+from anira.config.ranges import parse_integers
 
 if TYPE_CHECKING:
+    from anira.evaluation import EvaluationConfig
     from anira.tasks import Task
 
 SUMMARY = "Evaluate a checkpoint over a knob grid and write records for `anira analyze` and `anira report`."
@@ -32,16 +34,20 @@ class EvaluateOptions:
     """Such as sort,bfs, for a task that is several in one; all by default."""
     count: Annotated[int, arg(aliases=["-n"], metavar="N")] = 1000
     """Instances a knob."""
-    select: Literal["mode", "median", "mean", "quantile"] | None = None
-    """How depth is chosen; the policy's own rule by default."""
+    select: Annotated[str | None, arg(metavar="RULE")] = None
+    """How depth is chosen: a rule of the policy, such as mode, median, mean or quantile; by default its own."""
     threshold: Annotated[float | None, arg(metavar="T")] = None
-    """Take the least depth whose cumulative probability reaches T, in (0, 1]: means --select quantile."""
+    """Threshold of the rule; for anira-e and anira-o the cumulative probability to reach, with --select quantile."""
     generate: bool = False
     """Decode freely instead of reading the true answer along."""
     override: Literal["permuted"] | None = None
     """permuted: every token gets another one's depth, at random."""
-    depth: Annotated[int | None, arg(metavar="D")] = None
-    """Force every token to depth D: what the answers are worth at less work, or at more."""
+    depth: Annotated[str | None, arg(metavar="D")] = None
+    """Force every token to depth D: what the answers are worth at less work, or at more. 1:5 evaluates each of them."""
+    exits: Literal["real", "virtual"] = "real"
+    """virtual: all iterations run for everyone, and the state at the chosen depth is picked."""
+    max_depth: Annotated[int | None, arg(metavar="D")] = None
+    """Offer another number of iterations than in training."""
     name: Annotated[str | None, arg(metavar="NAME")] = None
     """Name of the records' folder; made from the options by default."""
 
@@ -51,28 +57,36 @@ def run(argv: list[str]) -> None:
     options = parse(EvaluateOptions, argv, prog="anira evaluate", description=SUMMARY)
     if options.count < 1:
         raise UserError(f"-n must be at least 1, not {options.count}")
-    check_threshold(options.select, options.threshold)
+    overrides = _overrides(options)
+    if options.name is not None:
+        check_name(options.name)
+        if len(overrides) > 1:
+            raise UserError("--name is for one evaluation: leave it out with several depths")
     from anira.evaluation import EvaluationConfig, evaluated_cells
-    from anira.training.evaluating import evaluate_loaded
     from anira.training.fitting import check_evaluation
     from anira.training.run import load_run
 
-    if options.name is not None:
-        check_name(options.name)
     loaded = load_run(options.run, options.step)
     task = loaded[0].make_task()
+    loaded[1].policy.rule(options.select, options.threshold)  # before anything is written
     wanted = EvaluationConfig(
         knobs=_knobs(options, task),
         count=options.count,
         select=options.select,
         threshold=options.threshold,
         decode="generated" if options.generate else "parallel",
-        override=_override(options),
     )
     cells = evaluated_cells(task, wanted.knobs)
-    check_evaluation(cells, wanted.count, loaded[0].model["max_depth"])
-    folder = inside(options.run, "records", options.name or _name(loaded[2], options))
-    total = len(cells) * wanted.count
+    check_evaluation(cells, wanted.count, options.max_depth or loaded[0].model["max_depth"])
+    for override in overrides:
+        _evaluate(loaded, replace(wanted, override=override), options, len(cells) * wanted.count)
+
+
+def _evaluate(loaded: Any, wanted: "EvaluationConfig", options: EvaluateOptions, total: int) -> None:
+    """Make the records of one evaluation, with a bar, and say where they are."""
+    from anira.training.evaluating import evaluate_loaded
+
+    folder = inside(options.run, "records", options.name or _name(loaded[2], options, wanted.override))
     with progress(total, "instances") as advance:
         done = 0
 
@@ -98,18 +112,30 @@ def _knobs(options: EvaluateOptions, task: "Task") -> tuple[int, ...] | dict[str
     return {name: knobs or seen[name] for name in parse_subtasks(options.subtasks, task)}
 
 
-def _override(options: EvaluateOptions) -> str:
-    """Return what takes the place of the policy's choice of depth."""
+def _overrides(options: EvaluateOptions) -> list[str]:
+    """Return what takes the place of the policy's choice of depth, one for each evaluation."""
+    given = {
+        "--override": options.override or "",
+        "--exits virtual": "virtual" if options.exits == "virtual" else "",
+        "--max-depth": "" if options.max_depth is None else f"max-depth-{options.max_depth}",
+        "--depth": options.depth or "",
+    }
+    chosen = [name for name, value in given.items() if value]
+    if len(chosen) > 1:
+        raise UserError(f"{' and '.join(chosen)} do not go together")
+    if options.max_depth is not None and options.max_depth < 1:
+        raise UserError(f"--max-depth must be at least 1, not {options.max_depth}")
     if options.depth is None:
-        return options.override or ""
-    if options.override or options.select or options.threshold is not None:
+        return [given[chosen[0]] if chosen else ""]
+    if options.select or options.threshold is not None:
         raise UserError("--depth forces the depth: leave out --override, --select and --threshold")
-    if options.depth < 1:
-        raise UserError(f"--depth must be at least 1, not {options.depth}")
-    return f"depth-{options.depth}"
+    depths = parse_integers(options.depth, "depths")
+    if min(depths) < 1:
+        raise UserError(f"--depth must be at least 1, not {min(depths)}")
+    return [f"depth-{depth}" for depth in depths]
 
 
-def _name(step: int, options: EvaluateOptions) -> str:
+def _name(step: int, options: EvaluateOptions, override: str) -> str:
     """Return a folder name that tells evaluations of one checkpoint apart."""
     parts = [f"step-{step:06d}", f"n{options.count}"]
     parts += ["_".join(map(str.strip, options.subtasks.split(",")))] if options.subtasks else []
@@ -117,5 +143,5 @@ def _name(step: int, options: EvaluateOptions) -> str:
     parts += [options.select] if options.select else []
     parts += [f"t{options.threshold:g}"] if options.threshold is not None else []
     parts += ["generated"] if options.generate else []
-    parts += [_override(options)] if _override(options) else []
+    parts += [override] if override else []
     return "-".join(parts)

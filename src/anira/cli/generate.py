@@ -3,13 +3,13 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 from anira.cli.drawing import visible
 from anira.cli.output import say_coloured, say_json
-from anira.cli.parse import check_threshold, parse
+from anira.cli.parse import parse
 from anira.config import UserError, printable
 
 SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
@@ -25,10 +25,10 @@ class GenerateOptions:
     """In quotes, such as "+ + 1 3 4 <ans>"."""
     step: Annotated[int | None, arg(metavar="S")] = None
     """Checkpoint; the last one by default."""
-    select: Literal["mode", "median", "mean", "quantile"] | None = None
-    """How depth is chosen; the policy's own rule by default."""
+    select: Annotated[str | None, arg(metavar="RULE")] = None
+    """How depth is chosen: a rule of the policy, such as mode, median, mean or quantile; by default its own."""
     threshold: Annotated[float | None, arg(metavar="T")] = None
-    """Take the least depth whose cumulative probability reaches T, in (0, 1]: means --select quantile."""
+    """Threshold of the rule; for anira-e and anira-o the cumulative probability to reach, with --select quantile."""
     json: bool = False
     """Print one JSON object for scripts."""
 
@@ -38,10 +38,10 @@ def run(argv: list[str]) -> None:
     options = parse(GenerateOptions, argv, prog="anira generate", description=SUMMARY)
     if len(options.words) != 1:  # several runs by a glob, or a question without its quotes
         raise UserError('generate takes one RUN and one QUESTION in quotes, as in anira generate RUN "+ 1 * 2 3"')
-    check_threshold(options.select, options.threshold)
     from anira.training.run import load_run
 
     config, model, step = load_run(options.run, options.step)
+    model.policy.rule(options.select, options.threshold)
     task = config.make_task()
     result = _answer(model, task, options)
     if options.json:

@@ -58,16 +58,6 @@ def parse_with_task(options: type[Opts], argv: list[str], *, command: str, summa
     return parsed.options, cls(parsed.config)
 
 
-def check_threshold(select: str | None, threshold: float | None) -> None:
-    """Raise a UserError unless `--select` and `--threshold` go together; a threshold alone means a quantile."""
-    if select == "quantile" and threshold is None:
-        raise UserError("--select quantile needs --threshold T (between 0 and 1)")
-    if select not in (None, "quantile") and threshold is not None:
-        raise UserError(f"--threshold is the level of --select quantile, and does not go with --select {select}")
-    if threshold is not None and not 0 < threshold <= 1:
-        raise UserError(f"--threshold must lie in (0, 1], not {threshold:g}")
-
-
 def describe(task: BlockTask) -> str:
     """Say what a task is and what its knob does."""
     knob = task.knob

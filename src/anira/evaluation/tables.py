@@ -12,6 +12,7 @@ from anira.evaluation.records import INSTANCE_SCHEMA, TOKEN_SCHEMA
 from anira.inference import row_costs
 from anira.models import AniraForCausalLM
 from anira.models.wrapped import policy_in_use
+from anira.records.overrides import offered_depth
 from anira.tasks import IGNORE, Rows, Task
 from anira.tasks.wrapped import WrappedTask
 
@@ -68,15 +69,15 @@ def instance_table(
             }
         )
     table = pl.DataFrame(records, schema_overrides=INSTANCE_SCHEMA)
-    table = table.with_columns(**_cost_columns(model, rows, prediction))
+    table = table.with_columns(**_cost_columns(model, rows, prediction, labels))
     return table.select(*INSTANCE_SCHEMA, pl.col("^meta_.*$"))
 
 
-def _cost_columns(model: AniraForCausalLM, rows: Rows, said: Prediction) -> dict[str, Array]:
+def _cost_columns(model: AniraForCausalLM, rows: Rows, said: Prediction, labels: Labels) -> dict[str, Array]:
     """Return what each row has cost, and what it would at full depth."""
     valid = torch.arange(said.executed.shape[1]) < torch.from_numpy(rows.lengths.astype(np.int64))[:, None]
     depths = torch.from_numpy(said.executed.astype(np.int64))
-    most = max(model.config.max_depth, int(depths.max()))
+    most = offered_depth(labels.override) or model.config.max_depth
     ran = None if said.ran is None else torch.from_numpy(said.ran)
     policy = policy_in_use(model.policy)
     ways = {

@@ -25,6 +25,8 @@ from anira.config.folder import inside
 from anira.config.sealed import digest, end_line, read_sealed, write_sealed
 from anira.config.strict import run_id, stored_values
 from anira.models import AniraForCausalLM
+from anira.models.policies import policy_class
+from anira.tasks import make_task
 from anira.training.checkpoint import CHECKPOINTS, choose_checkpoint, step_of, weight_files
 from anira.training.config import TrainConfig
 from anira.training.trackers import Tracker
@@ -116,6 +118,7 @@ class RunFolder:
             "git": _git_hash(),
             "platform": platform.platform(),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "plugins": _plugins(config),
         }
         write_sealed(self.path / _OWN[0], facts)
 
@@ -130,9 +133,11 @@ class RunFolder:
 
     def read_config(self) -> TrainConfig:
         """Return the configuration of the run that is here."""
+        missing: list[str] = []
         try:
-            stored = read_sealed(inside(self.path, "config.json"))["config"]
-            config = from_dict(TrainConfig, stored)
+            facts = read_sealed(inside(self.path, "config.json"))
+            missing = [name for name in facts.get("plugins", ()) if name not in sys.modules]
+            config = from_dict(TrainConfig, facts["config"])
             config.resolved()  # a task or a model that cannot be made is found here
             return config
         except FileNotFoundError as error:
@@ -141,6 +146,10 @@ class RunFolder:
                 raise UserError(f"{self.path} holds {runs} run{'s' * (runs > 1)}: give one of them") from error
             raise UserError(f"{self.path} is not a run: it has no config.json") from error
         except UserError as error:
+            if missing:  # never imported by itself: what a run folder names is not to be executed
+                raise UserError(
+                    f"{self.path} was made with the plug-in {missing[0]!r}: add --plugin {missing[0]}"
+                ) from error
             raise UserError(f"{self.path} is not a run: {error}") from error
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, StrictDataclassError) as error:
             why = " ".join(str(error).split())
@@ -232,6 +241,12 @@ def load_run(path: Path, step: int | None = None) -> tuple[TrainConfig, AniraFor
 def _in_precision(model: AniraForCausalLM, config: TrainConfig) -> AniraForCausalLM:
     """Return a model with parameters as training has them: bfloat16 is a matter of computing only."""
     return model.double() if config.precision == "float64" else model
+
+
+def _plugins(config: TrainConfig) -> list[str]:
+    """Return the modules outside the package that the task or the policy comes from."""
+    classes = (type(make_task(config.task, config.task_config)), policy_class(config.model["policy"]["name"]))
+    return sorted({cls.__module__ for cls in classes if not cls.__module__.startswith("anira.")})
 
 
 def _versions() -> dict[str, str]:
