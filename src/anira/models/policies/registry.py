@@ -8,10 +8,27 @@ from anira.config import UserError, from_dict, nearest, to_dict
 from anira.models.policies.anira_e import AniraE
 from anira.models.policies.anira_o import AniraO
 from anira.models.policies.base import ComputePolicy
+from anira.models.policies.calm import Calm
+from anira.models.policies.confidence import Confidence
 from anira.models.policies.fixed import Fixed
+from anira.models.policies.mixture_of_depths import MixtureOfDepths
+from anira.models.policies.mor_expert import MorExpert
+from anira.models.policies.mor_token import MorToken
 
 P = TypeVar("P", bound=type[ComputePolicy])
-_policies: dict[str, type[ComputePolicy]] = {cls.name: cls for cls in (AniraE, AniraO, Fixed)}
+_policies: dict[str, type[ComputePolicy]] = {
+    cls.name: cls
+    for cls in (
+        AniraE,
+        AniraO,
+        Calm,
+        Confidence,
+        Fixed,
+        MixtureOfDepths,
+        MorExpert,
+        MorToken,
+    )
+}
 
 
 def register_policy(cls: P) -> P:
