@@ -5,13 +5,30 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from anira.config import UserError, from_dict, nearest, to_dict
+from anira.models.policies.act import Act
 from anira.models.policies.anira_e import AniraE
 from anira.models.policies.anira_o import AniraO
 from anira.models.policies.base import ComputePolicy
+from anira.models.policies.depth_adaptive import DepthAdaptive
 from anira.models.policies.fixed import Fixed
+from anira.models.policies.ouro import Ouro
+from anira.models.policies.pondernet import PonderNet
+from anira.models.policies.universal import Universal
 
 P = TypeVar("P", bound=type[ComputePolicy])
-_policies: dict[str, type[ComputePolicy]] = {cls.name: cls for cls in (AniraE, AniraO, Fixed)}
+_policies: dict[str, type[ComputePolicy]] = {
+    cls.name: cls
+    for cls in (
+        AniraE,
+        AniraO,
+        Fixed,
+        Act,
+        Universal,
+        PonderNet,
+        Ouro,
+        DepthAdaptive,
+    )
+}
 
 
 def register_policy(cls: P) -> P:
