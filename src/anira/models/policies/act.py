@@ -35,6 +35,7 @@ class Act(MassPolicy):
     def update(self, depth: int, h: Tensor, candidate: Tensor, route: Route, state: MassState) -> Tensor:
         """Merge, then weigh the new state by itself."""
         h = passthrough(h, candidate, route)
-        self.weigh(depth, h, state)
+        halt_prob = self.halt_prob(h) if depth < state.max_depth else None
+        state.weigh(depth, halt_prob, self.options.epsilon)
         state.mix(h)
         return h

@@ -126,10 +126,9 @@ class MassPolicy(ComputePolicy):
         """Start the decider as its options say."""
         self.decider.start()
 
-    def weigh(self, depth: int, h: Tensor, state: MassState) -> None:
-        """Decide from a state what the present iteration's state weighs; the last possible one needs no decision."""
-        halt_prob = torch.sigmoid(self.decider(h)[..., 0]) if depth < state.max_depth else None
-        state.weigh(depth, halt_prob, self.options.epsilon)
+    def halt_prob(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens"]:
+        """Return the halting mass that states add."""
+        return torch.sigmoid(self.decider(h)[..., 0])
 
     def readout(self, h: Tensor, state: MassState) -> Readout:
         """Return the mixture."""

@@ -73,8 +73,18 @@ class Universal(MassPolicy):
     def route(self, depth: int, h: Tensor, state: UniversalState) -> Route:
         """Weigh the coming iteration, and run who has mass left to give; in "evolve" everyone."""
         run = torch.ones_like(state.alive) if self.options.after_halting == "evolve" else state.alive
-        self.weigh(depth, h, state)
+        state.weigh(depth, self._halt_prob(depth, h, state), self.options.epsilon)
         return Route(run)
+
+    def _halt_prob(self, depth: int, h: Tensor, state: UniversalState) -> Tensor | None:
+        """Return the mass of the coming iteration; of a flat list only for those who run it."""
+        if depth == state.max_depth:
+            return None
+        if state.everyone or h.dim() > 2:
+            return self.halt_prob(h)
+        # The tokens that have just halted are still in the list: deciding about them would cost for nothing.
+        running = state.alive.nonzero()[:, 0]
+        return torch.zeros_like(state.mass).index_put((running,), self.halt_prob(h[running]))
 
     def update(self, depth: int, h: Tensor, candidate: Tensor, route: Route, state: UniversalState) -> Tensor:
         """Merge and mix, then add the signal of the next iteration for those who run it."""
