@@ -159,6 +159,7 @@ class _ActiveRun:
             self.h = self.h.clone()  # written in place from the first iteration on, while h0 is still injected
         self.kept = [self.h.clone()] if keep_states else None
         self.executed = torch.zeros_like(tokens.rows)
+        self.depth = 0  # iterations that anybody has run
         self.index: Tensor | None = None  # the tokens in play; None while that is all of them
         self.attention: FlatAttention | None = None  # made anew whenever the set of running tokens changes
         # Exit states are read by later iterations; an unshared core has no exits (and other weights there).
@@ -192,6 +193,10 @@ class _ActiveRun:
 
     def _store_exit_states(self) -> None:
         """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
+        if self.depth and self.index is None:  # all have run the same iterations: nothing to look up
+            if self.depth < self.store.max_depth:
+                self._store_states(self.depth + 1, self.all, self.h)
+            return
         early = (self.executed < self.store.max_depth).nonzero()[:, 0]
         if len(early):
             if len(early) == len(self.executed):
@@ -222,6 +227,7 @@ class _ActiveRun:
         route = replace(route, whole=True)
         h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=not self.hides), route, state)
         self._write_back(self.index, h, state)
+        self.depth = depth
         return True
 
     def _iterate_routed(self, depth: int, h: Tensor, state: Any, route: Route) -> bool:

@@ -1,6 +1,8 @@
 """What a forward call of the model returns."""
 
+from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -28,3 +30,9 @@ class AniraOutput(ModelOutput):
     iteration_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
     """On request: the state before the first iteration and after each."""
     losses: dict[str, Tensor] | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Do what Hugging Face's does, without listing all fields anew for each one: a decoding step would notice."""
+        if value is not None and name in self.__dataclass_fields__:
+            OrderedDict.__setitem__(self, name, value)
+        object.__setattr__(self, name, value)
