@@ -1,7 +1,7 @@
 """The conformance kit passes what is right, and names what is wrong: one planted defect for each trap."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import tests.equivalence.outside_policy  # noqa: F401 (registers two policies from outside)
@@ -51,7 +51,7 @@ class Plain(ComputePolicy):
     name = "plain"
     Options = PlainOptions
     timing = "online"
-    rules = {"gate": ThresholdRange(low=-5.0, high=5.0, default=0.0)}
+    rules: ClassVar = {"gate": ThresholdRange(low=-5.0, high=5.0, default=0.0)}
     default_rule = "gate"
     beyond_max_depth = True
 
