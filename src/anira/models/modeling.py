@@ -154,7 +154,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
         targets = None if labels is None else Targets(labels, *counts, gamma_scale, global_means)
         with nullcontext() if cache is None else cache.unchanged_on_error():
-            call = self._prepare(x, policy, masks, depths, cache, wanted)
+            call = self._prepare(x, input_ids, policy, masks, depths, cache, wanted)
             return self._run(call, targets, wanted)
 
     def _embed(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Float[Tensor, "batch time dim"]:
@@ -174,6 +174,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _prepare(
         self,
         x: Float[Tensor, "batch time dim"],
+        ids: Int[Tensor, "batch time"] | None,
         policy: ComputePolicy,
         masks: arguments.Masks,
         depths: arguments.Depths,
@@ -207,6 +208,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             depths,
             valid=valid,
             positions=positions,
+            ids=ids,
             packing=packing,
             max_depth=depth,
             training=self.training and cache is None and not wanted.active,
@@ -294,6 +296,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             valid=flat.pack(ctx.valid),
             positions=flat.pack(ctx.positions),
             rows=rows,
+            ids=None if ctx.ids is None else flat.pack(ctx.ids),
             noise=None if ctx.noise is None else flat.pack(ctx.noise),
             forced_depth=None if ctx.forced_depth is None else flat.pack(ctx.forced_depth),
         )
