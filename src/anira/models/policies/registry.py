@@ -13,11 +13,15 @@ from anira.models.policies.calm import Calm
 from anira.models.policies.confidence import Confidence
 from anira.models.policies.depth_adaptive import DepthAdaptive
 from anira.models.policies.fixed import Fixed
+from anira.models.policies.huginn import Huginn
 from anira.models.policies.mixture_of_depths import MixtureOfDepths
 from anira.models.policies.mor_expert import MorExpert
 from anira.models.policies.mor_token import MorToken
+from anira.models.policies.nulls import DeepSupervised, Position, Random, TokenType
+from anira.models.policies.oracle_head import OracleHead
 from anira.models.policies.ouro import Ouro
 from anira.models.policies.pondernet import PonderNet
+from anira.models.policies.think_at_hard import ThinkAtHard
 from anira.models.policies.universal import Universal
 
 P = TypeVar("P", bound=type[ComputePolicy])
@@ -29,13 +33,20 @@ _policies: dict[str, type[ComputePolicy]] = {
         AniraO,
         Calm,
         Confidence,
+        DeepSupervised,
         DepthAdaptive,
         Fixed,
+        Huginn,
         MixtureOfDepths,
         MorExpert,
         MorToken,
+        OracleHead,
         Ouro,
         PonderNet,
+        Position,
+        Random,
+        ThinkAtHard,
+        TokenType,
         Universal,
     )
 }
