@@ -1,7 +1,7 @@
 """The arguments of a forward call: what can be asked for, and what is refused by name before anything is computed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -78,6 +78,15 @@ class Depths:
     exits: str | None = None
     step_noise: Float[Tensor, " channels"] | None = None
     progress: Tensor | float = 1.0
+
+    def of_step(self, policy: ComputePolicy, device: torch.device) -> "Depths":
+        """Return the same for a training step: with the iterations that the policy offers in it."""
+        if self.max_depth is not None:
+            return self
+        noise, width = self.step_noise, policy.step_noise_width
+        if noise is None and width:
+            noise = drawn_noise(1, 1, width, device)[0, 0]
+        return replace(self, step_noise=noise, max_depth=policy.depth_for_step(noise, self.progress))
 
 
 @dataclass(frozen=True)

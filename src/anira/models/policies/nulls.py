@@ -73,7 +73,7 @@ class RandomOptions:
     seed: int = 0
     """Of the numbers by which depths are drawn outside of training."""
     per: Literal["token", "position"] = "token"
-    """Whether rows of a batch differ."""
+    """Whether depths depend on the token as well, or on its position alone."""
 
     def __post_init__(self) -> None:
         if self.probs and (min(self.probs) < 0 or abs(sum(self.probs) - 1) > 1e-6):
@@ -100,7 +100,8 @@ class Random(_Table):
         if ctx.noise is not None:
             uniform = ctx.noise[..., 0]
         else:
-            rows = torch.zeros_like(ctx.rows) if self.options.per == "position" else ctx.rows
+            # By what the token is, not by where its row stands in the batch: a row alone gets the same depths.
+            rows = torch.zeros_like(ctx.rows) if self.options.per == "position" or ctx.ids is None else ctx.ids
             uniform = token_noise(seed=self.options.seed, rows=rows, positions=ctx.positions)
         # A loop over constants: a table would have to follow the model to its device.
         depths = torch.ones_like(ctx.positions)
