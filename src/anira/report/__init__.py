@@ -5,7 +5,7 @@ Path("report.html").write_text(report.html)
 """
 
 from anira.report.about import KnobWords
-from anira.report.csv import csv_text
+from anira.measure.csv import csv_text
 from anira.report.page import Report, build
 from anira.report.runs import Run, load_runs
 
