@@ -42,7 +42,13 @@ COMMANDS: Final = {
 """Name -> (module with a function `run(argv)`, summary)."""
 PLUGINS: list[str] = []
 """Names of the modules that were imported for --plugin: processes that this one starts need them too."""
-_GO_ON = ("sweep", "evaluate", "compare", "reproduce", "demo")  # the same words again go on from where they were stopped
+_GO_ON = (
+    "sweep",
+    "evaluate",
+    "compare",
+    "reproduce",
+    "demo",
+)  # the same words again go on from where they were stopped
 _LONGEST_LINE: Final = 2000
 
 _HELP = """\

@@ -1,8 +1,8 @@
 """From records to the tidy table: one row per estimate, read by pages, CSV files and verdicts alike.
 
-    table = measure(Path("runs/words-anira-o-cpu/1f2e3d4c-s0"))
-    table.filter(quantity="accuracy").select("knob", "value", "low", "high")
-    over_seeds(measure(runs)).filter(quantity="need")
+table = measure(Path("runs/words-anira-o-cpu/1f2e3d4c-s0"))
+table.filter(quantity="accuracy").select("knob", "value", "low", "high")
+over_seeds(measure(runs)).filter(quantity="need")
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -84,7 +84,7 @@ def alignment_rows(one: Records, *, rng: np.random.Generator, draws: int) -> Ite
     rows = np.flatnonzero(~np.isnan(depth))
     knob, depth = knob[rows], depth[rows]
     names = ("knob", "depth")
-    statistics = {
+    statistics: dict[str, Slope | Spearman] = {
         "slope": Slope(knob, depth, names=names),
         "spearman_knob": Spearman(knob, depth, np.arange(len(knob)), len(knob), names=names),
     }

@@ -7,7 +7,8 @@ from anira.measure.tidy import Row, joined
 _CONSTANT = "depth is constant by construction: a correlation is undefined, not 0"
 _BUDGET = "training fixes the budget of each sequence, so that depth cannot follow the difficulty of an instance"
 _OWN_LOSS = (
-    "depth is trained on each token's own loss, and prompt tokens have none: useful work on the prompt cannot be learned"
+    "depth is trained on each token's own loss, and prompt tokens have none: "
+    "useful work on the prompt cannot be learned"
 )
 _ALIGNMENT: Final = ("slope", "spearman_knob", "spearman_oracle")
 _FOLLOWS_NOTHING: Final = {

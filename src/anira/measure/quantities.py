@@ -54,13 +54,15 @@ _ALL: Final = (
         percent=True,
     ),
     Quantity(
-        "oracle_depth", _DEPTH, "Smallest forced depth from which the answer stays right, mean over instances that have one."
+        "oracle_depth",
+        _DEPTH,
+        "Smallest forced depth from which the answer stays right, mean over instances that have one.",
     ),
     Quantity("spearman_oracle", "rank correlation", "Spearman correlation of answer depth with oracle depth."),
     Quantity(
         "regret",
         "nats",
-        "Cross-entropy plus price times depth at the chosen depth, less the minimum over depths; mean per answer token.",
+        "Cross-entropy plus price times depth at the chosen depth, less the least over depths; mean per answer token.",
         digits=3,
     ),
     Quantity(

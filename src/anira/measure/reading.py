@@ -89,7 +89,7 @@ def _by_run(folders: Sequence[Path]) -> list[list[Path]]:
     for folder in folders:
         asked = read_asked(folder)
         groups.setdefault((asked["run_id"], asked["step"]), []).append(folder)
-    return [sorted(group, key=lambda folder: _is_main(folder)) for group in groups.values()]
+    return [sorted(group, key=_is_main) for group in groups.values()]
 
 
 def _is_main(folder: Path) -> bool:
@@ -120,7 +120,9 @@ def _read(folder: Path, subtask: str) -> Records:
     first = pl.col("instance_id").min().over("knob")
     instances = instance_table(evaluation).with_columns(number=pl.col("instance_id") - first)
     tokens = evaluation.tokens.filter(pl.col("target_kind") == "answer")
-    ce = [pl.col("ce")] if "ce" in evaluation.tokens.collect_schema().names() else [pl.lit(None, pl.Float64).alias("ce")]
+    ce = (
+        [pl.col("ce")] if "ce" in evaluation.tokens.collect_schema().names() else [pl.lit(None, pl.Float64).alias("ce")]
+    )
     answers = evaluation.collect(tokens.select("instance_id", "position", pl.col("exit_depth").cast(pl.Int64), *ce))
     places = instances.select("instance_id", "knob", "number", "split")
     counts = evaluation.collect(evaluation.tokens.group_by("exit_depth").agg(pl.len()))

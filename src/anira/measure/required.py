@@ -1,8 +1,8 @@
 """Required work, from evaluations with every token forced to one depth: need, oracle depth and regret.
 
-    forced depth      1      2      3      4
-    right?            no     yes    no     yes      oracle depth 4: from there on the answer stays right
-    CE + 0.02 d       1.32   0.44   0.46   0.28     regret of exit depth 2: 0.44 - 0.28 = 0.16
+forced depth      1      2      3      4
+right?            no     yes    no     yes      oracle depth 4: from there on the answer stays right
+CE + 0.02 d       1.32   0.44   0.46   0.28     regret of exit depth 2: 0.44 - 0.28 = 0.16
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,9 @@ def need_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Itera
         return
     others = [main] + [one for depth, one in run.forced.items() if depth == main.max_depth > 1]
     table = _joined([run.forced[1], *others]).filter(pl.col("knob") == hardest)
-    gains = [table[f"correct_{i}"].cast(pl.Int64) - table["correct_0"].cast(pl.Int64) for i in range(1, len(others) + 1)]
+    gains = [
+        table[f"correct_{i}"].cast(pl.Int64) - table["correct_0"].cast(pl.Int64) for i in range(1, len(others) + 1)
+    ]
     best = max(gains, key=lambda gain: gain.sum())
     yield make_row(main.labels, "need", _mean(best.to_numpy(), table, rng, draws), n=len(table), knob=hardest)
 
@@ -124,11 +126,12 @@ def _spearman(main: Records, table: pl.DataFrame, caveat: str, rng: np.random.Ge
     else:
         (estimate,) = bootstrap({"": statistic}, table["knob"].to_numpy(), rng=rng, draws=draws)[""]
     null = knob_nulls(oracle, depth, rng=rng)[1] if estimate.value is not None else None
-    return make_row(main.labels, "spearman_oracle", estimate, n=len(table), null=null, reason=caveat)
+    reason = "" if estimate.value is None else caveat
+    return make_row(main.labels, "spearman_oracle", estimate, n=len(table), null=null, reason=reason)
 
 
 def _forced_ce(run: RunRecords) -> pl.DataFrame:
-    """Return answer tokens with their cross-entropy at each forced depth; those that chose none of them are left out."""
+    """Return answer tokens with their cross-entropy at each forced depth, those that chose one of the depths."""
     table = run.main.answers.filter((pl.col("split") == "seen") & pl.col("exit_depth").is_in(list(run.forced)))
     table = table.select("knob", "number", "position", "exit_depth")
     for depth, one in run.forced.items():

@@ -63,7 +63,7 @@ class Labels:
     decode: str
 
 
-def make_row(
+def make_row(  # noqa: PLR0913 (a row has these columns)
     labels: Labels,
     name: str,
     estimate: Estimate,

@@ -94,12 +94,16 @@ def render(page: Page) -> str:
     specs = {part.name: themed(part.chart) for part in charts}
     if len(specs) < len(charts):
         raise ValueError("two charts of a page have the same name")
-    html = _environment().get_template("page.html").render(
-        page=page,
-        style=_file("style.css"),
-        script=_file("charts.js") if charts else "",
-        library=_library() if charts else "",
-        specs=_in_script(json_text(specs)),
+    html = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            style=_file("style.css"),
+            script=_file("charts.js") if charts else "",
+            library=_library() if charts else "",
+            specs=_in_script(json_text(specs)),
+        )
     )
     return html.strip() + "\n"
 
@@ -138,6 +142,6 @@ def _file(name: str) -> Markup:
 @cache
 def _library() -> Markup:
     """Return the scripts that draw charts: 0.9 MB, which vl-convert brings along, so that a page needs no network."""
-    bundle: str = vl_convert.javascript_bundle()
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg] # the stub has no default
     assert "</script" not in bundle.lower()
     return Markup(bundle)

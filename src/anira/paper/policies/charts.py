@@ -25,13 +25,15 @@ def compute_chart(found: Compared, compute: str) -> alt.TopLevelMixin:
         line.encode(x=x, y=y, tooltip=["variant:N", "x:Q", "y:Q"]),
         alt.Chart(swept)
         .mark_line(strokeWidth=1, point=alt.OverlayMarkDef(size=14))
-        .encode(x=x, y=y, color=colour, order="threshold:Q", tooltip=["label:N", "select:N", "threshold:Q", "x:Q", "y:Q"]),
-        alt.Chart(seeds).mark_point(size=25, opacity=0.6).encode(
-            x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "seed:O", "x:Q", "y:Q"]
+        .encode(
+            x=x, y=y, color=colour, order="threshold:Q", tooltip=["label:N", "select:N", "threshold:Q", "x:Q", "y:Q"]
         ),
-        alt.Chart(judged).mark_point(size=140, filled=True).encode(
-            x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "x:Q", "y:Q"]
-        ),
+        alt.Chart(seeds)
+        .mark_point(size=25, opacity=0.6)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "seed:O", "x:Q", "y:Q"]),
+        alt.Chart(judged)
+        .mark_point(size=140, filled=True)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "x:Q", "y:Q"]),
     ]
     return alt.layer(*layers)
 
@@ -47,7 +49,8 @@ def knob_chart(found: Compared, quantity: str, subset: str, title: str) -> alt.T
         color=colours(found.policies, "policy"),
         tooltip=["label:N", "knob:Q", "value:Q"],
     )
-    return base.mark_line() + base.mark_point(filled=True, size=60).encode(shape=shapes(found.policies, "policy"))
+    points = base.mark_point(filled=True, size=60).encode(shape=shapes(found.policies, "policy"))
+    return alt.layer(base.mark_line(), points)
 
 
 def forced_chart(found: Compared) -> alt.TopLevelMixin:
@@ -62,14 +65,15 @@ def forced_chart(found: Compared) -> alt.TopLevelMixin:
         color=colours(found.policies, "policy"),
         tooltip=["label:N", "depth:Q", "value:Q"],
     )
-    return base.mark_line() + base.mark_point(filled=True, size=60).encode(shape=shapes(found.policies, "policy"))
+    points = base.mark_point(filled=True, size=60).encode(shape=shapes(found.policies, "policy"))
+    return alt.layer(base.mark_line(), points)
 
 
 def twin_chart(found: Compared, twin: Compared) -> alt.TopLevelMixin:
     """Return answer depth by knob on a task and its twin: solid and dashed."""
     parts = [one.rows("depth", "answer").drop_nulls(["knob", "value"]) for one in (found, twin)]
     table = pl.concat(parts).filter(pl.col("variant").is_in(list(found.policies)))
-    return (
+    chart: alt.TopLevelMixin = (
         alt.Chart(_named(table.select("task", "variant", "knob", "value")))
         .mark_line(point=True)
         .encode(
@@ -80,6 +84,7 @@ def twin_chart(found: Compared, twin: Compared) -> alt.TopLevelMixin:
             tooltip=["label:N", "task:N", "knob:Q", "value:Q"],
         )
     )
+    return chart
 
 
 def _main_runs(found: Compared) -> pl.DataFrame:
@@ -92,7 +97,10 @@ def _main_runs(found: Compared) -> pl.DataFrame:
 def _pairs(table: pl.DataFrame, compute: str, by: list[str]) -> pl.DataFrame:
     """Return (compute, accuracy) as columns x and y for each group over all knobs of training."""
     whole = table.filter(pl.col("knob").is_null() & (pl.col("subset") == "all") & (pl.col("split") == "seen"))
-    x, y = (whole.filter(quantity=name).select(*by, pl.col("value").alias(to)) for name, to in ((compute, "x"), ("accuracy", "y")))
+    x, y = (
+        whole.filter(quantity=name).select(*by, pl.col("value").alias(to))
+        for name, to in ((compute, "x"), ("accuracy", "y"))
+    )
     return x.join(y, on=by, nulls_equal=True)
 
 

@@ -17,9 +17,9 @@ from anira.paper.policies.runs import (
     evaluations,
     knob_words,
     label,
-    missing,
     own_evaluation,
     plan,
+    unfinished,
     used_run,
     with_task,
 )
@@ -81,9 +81,14 @@ def reproduce(setting: Setting) -> Outcome:
     return Outcome(files=(*outcome.files, path), runs=outcome.runs, text=outcome.text)
 
 
+def missing(setting: Setting) -> list[PlannedRun]:
+    """Return the runs that `reproduce` still needs."""
+    return missing_runs(all_policies(setting.scale), setting)
+
+
 def missing_runs(comparisons: Sequence[Comparison], setting: Setting) -> list[PlannedRun]:
     """Return the runs of comparisons that are still to be trained."""
-    return missing([run for one in comparisons for run in plan(one)], setting)
+    return unfinished([run for one in comparisons for run in plan(one)], setting)
 
 
 def _twin(comparison: Comparison, setting: Setting) -> _Measured | None:

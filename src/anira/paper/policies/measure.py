@@ -35,7 +35,7 @@ class Compared:
         """Return a policy's estimate over seeds and all knobs (or the one knob that it is about)."""
         found = self.rows(quantity, subset).filter(variant=label)
         whole = found if quantity in ("need", "accuracy_hardest") else found.filter(pl.col("knob").is_null())
-        return whole.row(0, named=True) if len(whole) else {name: None for name in SCHEMA} | {"n": 0, "reason": ""}
+        return whole.row(0, named=True) if len(whole) else {**dict.fromkeys(SCHEMA), "n": 0, "reason": ""}
 
     def rows(self, quantity: str, subset: str = "all") -> pl.DataFrame:
         """Return the estimates of a quantity over seeds, by policy and knob."""

@@ -71,7 +71,7 @@ def _leaderboard(found: Compared) -> Section:
     head = [Cell("policy"), *(Cell(title, "", quantity(name).sentence) for name, _, title in COLUMNS), Cell("seeds")]
     table = TablePart(
         title="Leaderboard",
-        caption="Means over seeds by each policy's default rule, with 95% t intervals over seeds; the most accurate first.",
+        caption="Means over seeds by each policy's default rule, with 95% t intervals; the most accurate first.",
         head=head,
         rows=[_line(found, name) for name in ranked(found)],
     )

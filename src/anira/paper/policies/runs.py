@@ -97,7 +97,7 @@ def _learned(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name not in HOUSEKEEPING}
 
 
-def missing(runs: Sequence[PlannedRun], setting: Setting) -> list[PlannedRun]:
+def unfinished(runs: Sequence[PlannedRun], setting: Setting) -> list[PlannedRun]:
     """Return the runs that are still to be trained."""
     return [run for run in runs if find_finished(run, setting) is None]
 

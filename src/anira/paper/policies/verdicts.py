@@ -111,7 +111,8 @@ def _alignment(found: Compared, label: str) -> str:
     if slope["value"] is None:
         return f"Alignment is undefined: {slope['reason']}."
     if slope["low"] is None or slope["n"] < FEWEST:
-        return f"Depth is needed; slope {amount(slope['value'], quantity('slope'))} per unit of the knob, without a verdict."
+        rise = amount(slope["value"], quantity("slope"))
+        return f"Depth is needed; its slope over the knob is {rise}, without a verdict."
     rank = amount(found.row(label, "spearman_knob")["value"], quantity("spearman_knob"))
     way = "rises with" if slope["low"] > 0 else "falls with" if slope["high"] < 0 else "does not follow"
     return f"Depth is needed, and answer depth {way} the knob (Spearman {rank})."
