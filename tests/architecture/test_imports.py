@@ -11,6 +11,8 @@ ROOT = Path(anira.__file__).parent
 
 _MODELS = {"config", "models"}
 _EVALUATION = {*_MODELS, "tasks", "inference", "records"}
+_STATISTICS = {"analysis", "report", "experiments", "measure", "site"}
+_PAPER = {*_EVALUATION, *_STATISTICS, "evaluation", "training", "sweeps"}
 ALLOWED = {
     "config": set(),
     "tasks": {"config"},
@@ -21,10 +23,13 @@ ALLOWED = {
     "training": {*_EVALUATION, "evaluation"},
     "bench": {*_EVALUATION, "training"},
     "analysis": {"config", "records"},
-    "report": {"config", "records", "analysis"},
-    "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report"},
+    "measure": {"config", "records", "analysis"},
+    "site": {"config", "measure"},
+    "report": {"config", "records", "analysis", "measure"},
+    "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
-    "cli": {"", *_EVALUATION, "evaluation", "training", "sweeps", "bench", "analysis", "report", "experiments"},
+    "paper": _PAPER,
+    "cli": {"", *_PAPER, "bench", "paper"},
     "": {"config", "tasks", "models"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""
@@ -32,7 +37,7 @@ ALLOWED = {
 STDLIB = set(sys.stdlib_module_names)
 THIRD_PARTY = {"config": STDLIB, "tasks": STDLIB | {"numpy"}}
 """Parts with a bound on what they import from outside the package."""
-FORBIDDEN = {part: {"torch", "transformers"} for part in ("records", "analysis", "report")}
+FORBIDDEN = {part: {"torch", "transformers"} for part in ("records", "analysis", "report", "measure", "site")}
 
 
 def part_of(module: str) -> str:

@@ -36,3 +36,8 @@ def test_neither_torch_nor_transformers(words):
 @pytest.mark.parametrize("words", ["", "--help", "--version"])
 def test_help_needs_no_parser(words):
     assert not loaded(words) & {"tyro", "rich"}
+
+
+@pytest.mark.parametrize("words", ["compare --help", "reproduce --help"])
+def test_help_of_commands_that_train_loads_no_torch(words):
+    assert not loaded(words) & {"torch", "transformers", "altair", "polars"}

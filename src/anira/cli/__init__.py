@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
+    "compare": ("anira.cli.compare", "train and judge policies alike on one task, one leaderboard page"),
     "reproduce": ("anira.cli.reproduce", "make a table or figure of the paper, training what it needs"),
     "bench": ("anira.cli.bench", "measure speed on this machine"),
     "demo": (
@@ -41,7 +42,13 @@ COMMANDS: Final = {
 """Name -> (module with a function `run(argv)`, summary)."""
 PLUGINS: list[str] = []
 """Names of the modules that were imported for --plugin: processes that this one starts need them too."""
-_GO_ON = ("sweep", "evaluate", "reproduce", "demo")  # the same words again go on from where they were stopped
+_GO_ON = (
+    "sweep",
+    "evaluate",
+    "compare",
+    "reproduce",
+    "demo",
+)  # the same words again go on from where they were stopped
 _LONGEST_LINE: Final = 2000
 
 _HELP = """\

@@ -3,6 +3,7 @@
 import time
 import traceback
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,8 +13,9 @@ from anira.cli.output import say, tell
 from anira.cli.parse import parse
 from anira.cli.runs import duration
 from anira.cli.sweep import cores, sweep
-from anira.cli.sweep_table import PER_THREAD
+from anira.cli.training_runs import SHORT, check_agreed, expected_seconds, train_missing
 from anira.config import UserError, nearest
+from anira.experiments import ALL as EVERY
 from anira.experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ SUMMARY = (
 )
 ALL = "all"
 PUBLISHED = Path("results")
-_ASKED, _SHORT = 600.0, 60.0  # seconds from which the user must agree, and from which a sweep is worth its processes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +63,9 @@ def run(argv: list[str]) -> None:
         return
     if options.name not in (ALL, *EXPERIMENTS):
         raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
-    names = list(EXPERIMENTS) if options.name == ALL else [options.name]
+    names = list(EVERY) if options.name == ALL else [options.name]
     _train_missing(names, options)
+    _train_planned(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
     say(_table(done))
     if any(one.outcome for one in done):
@@ -86,7 +88,7 @@ def _train_missing(names: list[str], options: Options) -> None:
     """
     from anira.experiments.runs import missing_presets
     from anira.sweeps.plan import Group, Plan, planned_runs
-    from anira.training.estimate import estimate, estimate_lines
+    from anira.training.estimate import estimate_lines
 
     wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in EXPERIMENTS[name].runs)
     setting = _setting(options)
@@ -94,16 +96,22 @@ def _train_missing(names: list[str], options: Options) -> None:
     if not missing:
         return
     runs = planned_runs(Plan(groups=(Group(presets=tuple(missing)),)))
-    jobs = cores()
-    seconds = sum(estimate(run.config).flops for run in runs) / PER_THREAD / min(jobs, len(runs))
+    seconds = expected_seconds(runs)
     places = " or ".join(str(place) for place in (*setting.published, setting.runs))
     tell(f"to be trained, because {places} has no finished run: {', '.join(missing)} (about {duration(seconds)})")
     for line in estimate_lines([run.config for run in runs]) if options.scale == "paper" else []:
         tell(line)
-    if seconds > _ASKED and not options.yes:
-        raise UserError(f"training what is missing takes about {duration(seconds)} here: say --yes, or give --runs")
-    if seconds > _SHORT:
-        sweep(runs, setting.runs, jobs=jobs)
+    check_agreed(seconds, yes=options.yes)
+    if seconds > SHORT:
+        sweep(runs, setting.runs, jobs=cores())
+
+
+def _train_planned(names: list[str], options: Options) -> None:
+    """Train what experiments with plans of their own still need."""
+    for name in names:
+        if EXPERIMENTS[name].plan:
+            missing = import_module(EXPERIMENTS[name].plan).missing(_setting(options))
+            train_missing(missing, _setting(options).runs, yes=options.yes)
 
 
 def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:

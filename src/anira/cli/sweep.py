@@ -117,7 +117,7 @@ def _plan(options: Options) -> "Plan":
 def _group(options: Options) -> "Group":
     from anira.sweeps.plan import Group, check_group, parse_seeds
 
-    values = dict(_assignment(text) for text in options.set)
+    values = dict(assignment(text) for text in options.set)
     if len(values) < len(options.set):
         raise UserError("--set names an option twice: write its values with commas, as in policy.gamma=.03,.1")
     return check_group(
@@ -130,10 +130,10 @@ def _group(options: Options) -> "Group":
     )
 
 
-def _assignment(text: str) -> tuple[str, list[Any]]:
+def assignment(text: str) -> tuple[str, list[Any]]:
     """Read NAME=VALUE,VALUE; commas in brackets belong to a value.
 
-    >>> _assignment("policy.gamma=.03,.1"), _assignment("betas=[.9,.98]"), _assignment("task.group=S3")
+    >>> assignment("policy.gamma=.03,.1"), assignment("betas=[.9,.98]"), assignment("task.group=S3")
     (('policy.gamma', [0.03, 0.1]), ('betas', [[0.9, 0.98]]), ('task.group', ['S3']))
     """
     name, equals, values = text.partition("=")
@@ -172,7 +172,7 @@ def cores() -> int:
 def _slurm(options: Options) -> dict[str, Any]:
     if options.slurm and options.on != "slurm":
         raise UserError("--slurm goes with --on slurm")
-    found = dict(_assignment(text) for text in options.slurm)
+    found = dict(assignment(text) for text in options.slurm)
     return {name: values[0] for name, values in found.items()}
 
 

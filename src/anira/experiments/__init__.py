@@ -26,6 +26,8 @@ class Listed(NamedTuple):
     summary: str
     runs: tuple[str, ...] = ()
     """The presets that it trains, without their scale."""
+    plan: str = ""
+    """Module with a function `missing(setting)`, where presets with seed 0 are not enough; `all` leaves it out."""
 
 
 _PAIR = ("anira-e", "anira-o")
@@ -79,12 +81,19 @@ EXPERIMENTS: Final = {
         "figure: measured time and cache bytes of decoding against depth",
         (*_MANO, *_BREVO),
     ),
+    "policies": Listed(
+        "anira.paper.policies.make",
+        "page: every policy on words and its abelian twin, judged alike at equal compute (anira compare)",
+        plan="anira.paper.policies.make",
+    ),
     "claims": Listed(
         "anira.experiments.claims",
         "page: each claim of the paper with the verdict of the experiments above",
     ),
 }
 """By name; `all` goes through them in this order, and the claims come last because they read the others' files."""
+ALL: Final = tuple(name for name, listed in EXPERIMENTS.items() if not listed.plan)
+"""What `all` makes: the comparison of policies takes dozens of runs, and is made by its own name."""
 
 
 def load_experiment(name: str) -> "Callable[[Setting], Outcome]":

@@ -12,7 +12,7 @@ from anira.config import UserError, json_text, replacing, to_dict, write_file, w
 from anira.config.folder import inside
 from anira.evaluation import EvaluationConfig
 from anira.experiments.setting import Outcome, Setting, UsedRun
-from anira.report.csv import csv_text
+from anira.measure.csv import csv_text
 from anira.report.experiments.sheet import Sheet, sheet_page, sheet_text
 from anira.training.evaluating import evaluate_run
 

@@ -118,13 +118,12 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             select, threshold: how to decide: one of the policy's rules, with its threshold.
             max_depth: iterations on offer, if not the model's own.
             exit_depth: depths forced from outside; the policy keeps its own way to merge and to read out.
-            exits: virtual: all iterations run for everyone, and the state at the exit is picked; by default real.
+            exits: virtual: all iterations run for everyone, and the state at the exit is picked.
             step_noise, progress: uniform numbers of the optimizer step, and how much of training is over.
             global_means: what the policy's loss needs to know of the global batch, if this is a part of one.
             output_exit_probs: return `exit_log_probs` and `expected_depth`; by default only without a cache.
             output_iteration_states: also return the state before the first iteration and after each.
             output_hidden_states: also return the prelude's output, these states, and what the head reads.
-            output_attentions: refused; attention weights are never there.
             active: compute only the tokens that still run, without a cache too: nothing is kept for later calls.
             logits_to_keep: return the logits of the last positions, 0 is all; or of those in a tensor (with labels all
                 that predict one).

@@ -4,8 +4,8 @@ report = build(load_runs([Path("runs/mano-anira-o-cpu/1f2e3d4c-s0")]))
 Path("report.html").write_text(report.html)
 """
 
+from anira.measure.csv import csv_text
 from anira.report.about import KnobWords
-from anira.report.csv import csv_text
 from anira.report.page import Report, build
 from anira.report.runs import Run, load_runs
 

@@ -214,7 +214,7 @@ def preset_names() -> list[str]:
 
 
 def _split(name: str) -> tuple[str, str, str]:
-    task = max((known for known in _settings() if name.startswith(f"{known}-")), key=len, default="")
+    task = max((known for known in setting_names() if name.startswith(f"{known}-")), key=len, default="")
     variant, _, scale = name.removeprefix(f"{task}-").rpartition("-")
     if not task or scale not in SCALES or not variant:
         raise UserError(f"unknown preset {name!r}: {_forms(name)}")
@@ -227,13 +227,13 @@ def _forms(name: str) -> str:
     >>> _forms("mano")
     'presets of mano are mano-<anira-e|anira-o|fixed|unshared|policy>-<smoke|cpu|paper>'
     """
-    task = max((known for known in _settings() if f"{name}-".startswith(f"{known}-")), key=len, default="")
+    task = max((known for known in setting_names() if f"{name}-".startswith(f"{known}-")), key=len, default="")
     if not task:
-        return f"a preset is <task>-<variant>-<scale>; tasks: {nearest(name.partition('-')[0], _settings())}"
+        return f"a preset is <task>-<variant>-<scale>; tasks: {nearest(name.partition('-')[0], setting_names())}"
     return f"presets of {task} are {task}-<{'|'.join([*VARIANTS, 'policy'])}>-<{'|'.join(_scales(task))}>"
 
 
-def _settings() -> list[str]:
+def setting_names() -> list[str]:
     """Return what a preset's name may begin with."""
     return [*task_names(), *_TASK_OF]
 

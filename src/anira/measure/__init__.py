@@ -1,0 +1,67 @@
+"""From records to the tidy table: one row per estimate, read by pages, CSV files and verdicts alike.
+
+table = measure(Path("runs/words-anira-o-cpu/1f2e3d4c-s0"))
+table.filter(quantity="accuracy").select("knob", "value", "low", "high")
+over_seeds(measure(runs)).filter(quantity="need")
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from anira.analysis.bootstrap import DRAWS
+from anira.analysis.intervals import Estimate
+from anira.measure import choice, required
+from anira.measure.construction import explained
+from anira.measure.quantities import QUANTITIES, Quantity, quantity
+from anira.measure.reading import RunRecords, read_runs
+from anira.measure.seeds import FEWEST, over_seeds
+from anira.measure.tidy import SCHEMA, Row, make_row, make_table
+
+PRICE: Final = 0.02
+"""Nats that one iteration is taken to be worth, for regret."""
+NEED: Final = 0.1
+"""Accuracy that depth 1 must lose at the hardest knob before a word about alignment."""
+
+__all__ = ["FEWEST", "NEED", "PRICE", "QUANTITIES", "SCHEMA", "Quantity", "measure", "over_seeds", "quantity"]
+
+
+def measure(
+    records: Path | Sequence[Path],
+    *,
+    price: float = PRICE,
+    draws: int = DRAWS,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> pl.DataFrame:
+    """Return the tidy table of an evaluation folder, a run folder, or a list of either.
+
+    Of a run folder, all complete evaluations at the step of its main one are read. `seed` is that of resampling:
+    equal records give equal tables. `progress` is told 1 after each run.
+    """
+    rows: list[Row] = []
+    for run in read_runs(records):
+        rows += _rows(run, price, np.random.default_rng(seed), draws)
+        if progress is not None:
+            progress(1)
+    return make_table(map(explained, rows))
+
+
+def _rows(run: RunRecords, price: float, rng: np.random.Generator, draws: int) -> Iterator[Row]:
+    main = run.main
+    yield make_row(main.labels, "max_depth", Estimate(float(main.max_depth)), n=1)
+    for one in run.own:
+        yield from choice.accuracy_rows(one)
+        yield from choice.hardest_rows(one)
+        yield from choice.cost_rows(one, rng=rng, draws=draws)
+        yield from choice.depth_rows(one, rng=rng, draws=draws)
+        yield from choice.constancy_rows(one)
+        yield from choice.alignment_rows(one, rng=rng, draws=draws)
+    yield from required.forced_rows(run)
+    yield from required.need_rows(run, rng=rng, draws=draws)
+    yield from required.oracle_rows(run, rng=rng, draws=draws)
+    yield from required.regret_rows(run, price=price, rng=rng, draws=draws)
+    yield from required.exit_rows(run, rng=rng, draws=draws)

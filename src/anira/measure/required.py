@@ -1,0 +1,174 @@
+"""Required work, from evaluations with every token forced to one depth: need, oracle depth and regret.
+
+forced depth      1      2      3      4
+right?            no     yes    no     yes      oracle depth 4: from there on the answer stays right
+CE + 0.02 d       1.32   0.44   0.46   0.28     regret of exit depth 2: 0.44 - 0.28 = 0.16
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from anira.analysis.association import Mean, Spearman
+from anira.analysis.bootstrap import bootstrap
+from anira.analysis.instances import knob_index
+from anira.analysis.intervals import Estimate, Floats
+from anira.analysis.nulls import knob_nulls
+from anira.measure.choice import accuracy_rows
+from anira.measure.reading import Records, RunRecords
+from anira.measure.tidy import Row, make_row
+
+_PLACE = ("knob", "number", "question")
+
+
+def forced_rows(run: RunRecords) -> Iterator[Row]:
+    """Yield the forced-depth curve: accuracy by forced depth and knob."""
+    for depth, one in run.forced.items():
+        for row in accuracy_rows(one, "forced_accuracy", f"depth-{depth}"):
+            yield {**row, **{name: getattr(run.main.labels, name) for name in ("select", "threshold", "decode")}}
+
+
+def need_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
+    """Yield what forcing every token to depth 1 loses at the hardest knob of training.
+
+    It is held against the policy's own depths or against full depth, whichever is right more often.
+    """
+    main, hardest = run.main, run.main.hardest
+    if 1 not in run.forced or hardest is None:
+        why = "no evaluation with every token forced to depth 1" if hardest is not None else "no knob of training"
+        yield make_row(main.labels, "need", Estimate(None, reason=why), n=0, knob=hardest)
+        return
+    others = [main] + [one for depth, one in run.forced.items() if depth == main.max_depth > 1]
+    table = _joined([run.forced[1], *others]).filter(pl.col("knob") == hardest)
+    gains = [
+        table[f"correct_{i}"].cast(pl.Int64) - table["correct_0"].cast(pl.Int64) for i in range(1, len(others) + 1)
+    ]
+    best = max(gains, key=lambda gain: gain.sum())
+    yield make_row(main.labels, "need", _mean(best.to_numpy(), table, rng, draws), n=len(table), knob=hardest)
+
+
+def oracle_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
+    """Yield the mean oracle depth by knob and over knobs, and the Spearman correlation of answer depth with it."""
+    main, missing = run.main, _missing(run)
+    if missing:
+        for name in ("oracle_depth", "spearman_oracle"):
+            yield make_row(main.labels, name, Estimate(None, reason=missing), n=0)
+        return
+    table = oracle_depths(run)
+    defined = table.filter(pl.col("oracle_depth").is_not_null())
+    lost = len(table) - len(defined)
+    caveat = f"{lost} of {len(table)} instances are wrong at full depth and have no oracle depth" if lost else ""
+    for knob in [*knob_index(table)[0], None]:
+        part = defined if knob is None else defined.filter(pl.col("knob") == knob)
+        estimate = _mean(part["oracle_depth"].to_numpy(), part, rng, draws)
+        yield make_row(main.labels, "oracle_depth", estimate, n=len(part), knob=knob, reason=caveat)
+    yield _spearman(main, defined, caveat, rng, draws)
+
+
+def regret_rows(run: RunRecords, *, price: float, rng: np.random.Generator, draws: int) -> Iterator[Row]:
+    """Yield the mean regret per answer token: what the chosen depths cost beyond the best ones, in nats."""
+    main, missing = run.main, _missing(run)
+    missing = missing or ("" if main.answers["ce"].null_count() == 0 else "the records have no cross-entropy")
+    table = None if missing else _forced_ce(run)
+    if table is None or table.is_empty():
+        reason = missing or "no answer token has a forced depth that it chose"
+        yield make_row(main.labels, "regret", Estimate(None, reason=reason), n=0)
+        return
+    depths = list(run.forced)
+    costs = table.select(f"ce_{depth}" for depth in depths).to_numpy() + price * np.array(depths)
+    chosen = costs[np.arange(len(table)), np.searchsorted(depths, table["exit_depth"].to_numpy())]
+    sums = (
+        table.with_columns(regret=pl.Series(chosen - costs.min(axis=1)))
+        .group_by("knob", "number", maintain_order=True)
+        .agg(pl.col("regret").sum(), tokens=pl.len())
+    )
+    estimate = _mean(sums["regret"].to_numpy(), sums, rng, draws, counts=sums["tokens"].to_numpy())
+    skipped = len(main.answers.filter(pl.col("split") == "seen")) - len(table)
+    reason = f"price {price:g} nats per iteration"
+    reason += f"; {skipped} answer tokens without a forced depth are left out" if skipped else ""
+    yield make_row(main.labels, "regret", estimate, n=len(sums), subset="answer", reason=reason)
+
+
+def exit_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
+    """Yield accuracy with virtual exits, and what real exits have more or less of it on the same instances."""
+    rules = {(one.labels.select, one.labels.threshold): one for one in run.virtual}
+    for own in run.own:
+        virtual = rules.get((own.labels.select, own.labels.threshold))
+        if virtual is not None:
+            yield from accuracy_rows(virtual, "virtual_accuracy")
+            table = _joined([virtual, own])
+            gap = table["correct_1"].cast(pl.Int64) - table["correct_0"].cast(pl.Int64)
+            yield make_row(own.labels, "real_less_virtual", _mean(gap.to_numpy(), table, rng, draws), n=len(table))
+        elif own is run.main:
+            missing = Estimate(None, reason="no evaluation with virtual exits")
+            yield make_row(own.labels, "virtual_accuracy", missing, n=0)
+            yield make_row(own.labels, "real_less_virtual", missing, n=0)
+
+
+def oracle_depths(run: RunRecords) -> pl.DataFrame:
+    """Return each instance at a knob of training with its answer depth and its oracle depth, null where it has none."""
+    table = _joined([run.main, *run.forced.values()])
+    right = table.select(f"correct_{i + 1}" for i in range(len(run.forced))).to_numpy().astype(bool)
+    stays = np.logical_and.accumulate(right[:, ::-1], axis=1).sum(axis=1)  # how many of the largest depths are right
+    depths = np.array([*run.forced, 0])[len(run.forced) - stays]
+    oracle = pl.Series(depths).cast(pl.Int64)
+    return table.with_columns(oracle_depth=pl.when(pl.Series(stays > 0)).then(oracle))
+
+
+def _spearman(main: Records, table: pl.DataFrame, caveat: str, rng: np.random.Generator, draws: int) -> Row:
+    oracle = table["oracle_depth"].to_numpy().astype(np.float64)
+    depth = table["depth"].to_numpy().astype(np.float64)
+    names = ("oracle depth", "depth")
+    statistic = Spearman(oracle, depth, np.arange(len(depth)), len(depth), names=names)
+    if len(table) < 2:
+        estimate = Estimate(None, reason=statistic.undefined)
+    else:
+        (estimate,) = bootstrap({"": statistic}, table["knob"].to_numpy(), rng=rng, draws=draws)[""]
+    null = knob_nulls(oracle, depth, rng=rng)[1] if estimate.value is not None else None
+    reason = "" if estimate.value is None else caveat
+    return make_row(main.labels, "spearman_oracle", estimate, n=len(table), null=null, reason=reason)
+
+
+def _forced_ce(run: RunRecords) -> pl.DataFrame:
+    """Return answer tokens with their cross-entropy at each forced depth, those that chose one of the depths."""
+    table = run.main.answers.filter((pl.col("split") == "seen") & pl.col("exit_depth").is_in(list(run.forced)))
+    table = table.select("knob", "number", "position", "exit_depth")
+    for depth, one in run.forced.items():
+        other = one.answers.select("knob", "number", "position", pl.col("ce").cast(pl.Float64).alias(f"ce_{depth}"))
+        table = table.join(other, on=["knob", "number", "position"])
+    return table.drop_nulls().sort("knob", "number", "position")
+
+
+def _joined(evaluations: Sequence[Records]) -> pl.DataFrame:
+    """Return the instances at knobs of training that all evaluations have: `correct_0`, `correct_1`, ... and `depth`.
+
+    `depth` is the mean answer depth in the first one.
+    """
+    depth = (pl.col("answer_depth") / pl.col("answer_tokens")).alias("depth")
+    table = evaluations[0].seen.select(*_PLACE, depth, pl.col("correct").alias("correct_0"))
+    for i, one in enumerate(evaluations[1:], start=1):
+        table = table.join(one.seen.select(*_PLACE, pl.col("correct").alias(f"correct_{i}")), on=_PLACE)
+    return table.sort("knob", "number")
+
+
+def _missing(run: RunRecords) -> str:
+    """Say which forced depths were not evaluated, if any."""
+    absent = [str(depth) for depth in range(1, run.main.max_depth + 1) if depth not in run.forced]
+    return f"no evaluation with every token forced to depth {', '.join(absent)}" if absent else ""
+
+
+def _mean(
+    sums: Floats | np.ndarray,
+    table: pl.DataFrame,
+    rng: np.random.Generator,
+    draws: int,
+    counts: np.ndarray | None = None,
+) -> Estimate:
+    """Return a mean over instances with its bootstrap interval, resampled within knobs."""
+    if table.is_empty():
+        return Estimate(None, reason="no such instances")
+    ones = np.ones(len(table)) if counts is None else counts
+    index = knob_index(table)[1]
+    mean = Mean(sums, ones, np.zeros_like(index), 1, undefined="no such instances")
+    return bootstrap({"": mean}, index, rng=rng, draws=draws)[""][0]

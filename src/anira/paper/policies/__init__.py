@@ -1,0 +1,1 @@
+"""Every policy on one backbone, judged alike: accuracy at equal compute, need, alignment and regret (notes.md)."""

@@ -1,0 +1,123 @@
+"""A comparison from finished runs to its page: evaluate what is missing, measure, write."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from anira.analysis.stored import read_asked
+from anira.analysis.tables import layout
+from anira.config import json_text, write_file
+from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.models.policies import policy_names
+from anira.paper.policies.measure import Compared, compared, is_shallow
+from anira.paper.policies.page import leaderboard_texts, make_page
+from anira.paper.policies.runs import (
+    Comparison,
+    evaluations,
+    knob_words,
+    label,
+    own_evaluation,
+    plan,
+    unfinished,
+    used_run,
+    with_task,
+)
+from anira.paper.policies.verdicts import answer, verdicts
+from anira.site import write_page
+from anira.sweeps import PlannedRun
+
+TWINS: Final = {"words": "words-z6"}
+"""Tasks with a twin of equal size in which the order of things does not matter."""
+SEEDS: Final = 3
+NAME: Final = "policies"
+
+
+@dataclass(frozen=True)
+class _Measured:
+    found: Compared
+    runs: tuple[UsedRun, ...]
+
+
+def make_comparison(comparison: Comparison, setting: Setting, *, name: str = "") -> Outcome:
+    """Write NAME.html and NAME.csv of a comparison whose runs are finished; return what was made.
+
+    The abelian twin stands beside it where all its runs are finished too.
+    """
+    name = name or f"{NAME}-{comparison.task}"
+    measured = _measure(comparison, setting)
+    twin = _twin(comparison, setting)
+    tables = {f"{name}.csv": measured.found.runs, f"{name}-seeds.csv": measured.found.seeds}
+    if twin is not None:
+        tables[f"{name}-twin.csv"] = twin.found.runs
+    page = make_page(
+        measured.found,
+        scale=comparison.scale,
+        knob=knob_words(comparison),
+        twin=None if twin is None else twin.found,
+        files=list(tables),
+    )
+    files = write_page(setting.out / f"{name}.html", page, tables)
+    runs = (*measured.runs, *(() if twin is None else twin.runs))
+    return Outcome(files=tuple(files), runs=runs, text=_text(measured.found, comparison.scale))
+
+
+def all_policies(scale: str) -> list[Comparison]:
+    """Return the comparisons of `anira reproduce policies`: every known policy, on words and on its twin.
+
+    Nulls are among the policies: a mechanism that a random depth equals has shown nothing.
+    """
+    whole = Comparison(task="words", policies=tuple(policy_names()), seeds=SEEDS, scale=scale)
+    return [whole, with_task(whole, TWINS["words"])]
+
+
+def reproduce(setting: Setting) -> Outcome:
+    """Make policies.html, policies.json and the tables policies*.csv from finished runs."""
+    outcome = make_comparison(all_policies(setting.scale)[0], setting, name=NAME)
+    runs = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in outcome.runs]
+    path = setting.out / f"{NAME}.json"
+    found = {"experiment": NAME, "scale": setting.scale, "runs": runs, "claims": {}}
+    write_file(path, json_text(found, indent=2) + "\n")
+    return Outcome(files=(*outcome.files, path), runs=outcome.runs, text=outcome.text)
+
+
+def missing(setting: Setting) -> list[PlannedRun]:
+    """Return the runs that `reproduce` still needs."""
+    return missing_runs(all_policies(setting.scale), setting)
+
+
+def missing_runs(comparisons: Sequence[Comparison], setting: Setting) -> list[PlannedRun]:
+    """Return the runs of comparisons that are still to be trained."""
+    return unfinished([run for one in comparisons for run in plan(one)], setting)
+
+
+def _twin(comparison: Comparison, setting: Setting) -> _Measured | None:
+    task = TWINS.get(comparison.task)
+    if task is None or missing_runs([with_task(comparison, task)], setting):
+        return None
+    return _measure(with_task(comparison, task), setting)
+
+
+def _measure(comparison: Comparison, setting: Setting) -> _Measured:
+    """Evaluate what is missing and measure everything."""
+    planned = plan(comparison)
+    most = max(run.config.model["max_depth"] for run in planned)
+    folders: dict[str, list[Path]] = {}
+    labels: dict[str, str] = {}
+    runs = []
+    for i, one in enumerate(planned, start=1):
+        run, name = used_run(one, setting), label(one, most)
+        setting.tell(f"evaluating {comparison.task}, {i} of {len(planned)}: {one.label}")
+        made = own_evaluation(run) if is_shallow(name) else evaluations(run, setting, comparison.count)
+        run_id = read_asked(made[0])["run_id"]
+        folders[run_id], labels[run_id] = made, name
+        runs.append(run)
+    setting.tell(f"measuring {len(planned)} runs of {comparison.task}")
+    return _Measured(compared(comparison.task, folders, labels), tuple(runs))
+
+
+def _text(found: Compared, scale: str) -> str:
+    """Return the verdicts and the leaderboard for a terminal."""
+    head, rows = leaderboard_texts(found)
+    said = [f"{note.head}: {note.text}" for note in verdicts(found)]
+    return "\n".join([*answer(found, scale=scale), "", *said, "", layout(head, rows)])

@@ -1,0 +1,214 @@
+"""The runs of a comparison: each policy with each seed, and fixed depth trained at every depth.
+
+What is finished is used, wherever it lies; the rest is planned for a sweep. Then the evaluations: the policy's own
+rule (made by training), every token forced to each depth, virtual exits, and the thresholds of the policy's rule.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from anira.analysis.folders import HOUSEKEEPING, find_evaluations
+from anira.analysis.stored import is_finished, read_asked
+from anira.config import UserError, nearest, to_dict
+from anira.evaluation import EvaluationConfig, evaluate
+from anira.experiments.files import records_folder
+from anira.experiments.setting import Setting, UsedRun
+from anira.models.policies import ComputePolicy, ThresholdRange, policy_class
+from anira.sweeps import Group, Plan, PlannedRun, planned_runs
+from anira.tasks import make_task
+from anira.training import RunFolder, TrainConfig
+from anira.training.config import variant_model
+from anira.training.evaluating import subject_of
+from anira.training.presets import preset, setting_names
+from anira.training.run import load_run
+
+FIXED: Final = "fixed"
+_DEPTH: Final = "model.max_depth"
+COUNT: Final = 300
+"""Instances per knob in the evaluations that a comparison makes."""
+_WIDTHS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
+_FACTORS: Final = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What is compared."""
+
+    task: str
+    """As presets name it: words, words-z6, mano."""
+    policies: tuple[str, ...]
+    seeds: int = 3
+    scale: str = "cpu"
+    set: Mapping[str, Any] = field(default_factory=dict)
+    """Options that are not the presets', by the names that `anira train` has for them."""
+    count: int = COUNT
+
+
+def check(comparison: Comparison) -> None:
+    """Raise a UserError for a task or policy that does not exist, or that cannot be compared."""
+    task, policies = comparison.task, comparison.policies
+    if task not in setting_names():
+        raise UserError(f"unknown task {task!r}: {nearest(task, setting_names())}")
+    if not policies or len(set(policies)) < len(policies):
+        raise UserError(f"policies must be distinct, and at least one: {', '.join(policies)!r}")
+    for name in policies:
+        variant_model(name)
+    if comparison.seeds < 1 or comparison.count < 1:
+        raise UserError("the numbers of seeds and of instances must be at least 1")
+    config = preset(f"{task}-{policies[0]}-{comparison.scale}")
+    if len(make_task(config.task, config.task_config).parts()) > 1:
+        raise UserError(f"task {task!r} is several in one, whose knobs do not compare: choose another task")
+
+
+def plan(comparison: Comparison) -> list[PlannedRun]:
+    """Return all runs of a comparison; fixed depth is trained at every depth up to the others' largest."""
+    check(comparison)
+    groups = [_group(comparison, name) for name in comparison.policies]
+    return planned_runs(Plan(groups=tuple(groups)))
+
+
+def _group(comparison: Comparison, name: str) -> Group:
+    preset_name, changes = f"{comparison.task}-{name}-{comparison.scale}", dict(comparison.set)
+    grid = {}
+    if name == FIXED:
+        most = changes.pop(_DEPTH, preset(preset_name).model["max_depth"])
+        grid = {_DEPTH: list(range(1, int(most) + 1))}
+    return Group(presets=(preset_name,), seeds=tuple(range(comparison.seeds)), set=changes, grid=grid)
+
+
+def find_finished(run: PlannedRun, setting: Setting) -> Path | None:
+    """Return the folder of a finished run that learned the same, in the folder of runs or a published one.
+
+    Threads, compiler and how often something is logged may differ.
+    """
+    for place in (*setting.published, setting.runs):
+        for folder in sorted((place / run.config.preset).glob(f"*-s{run.config.seed}")):
+            if is_finished(folder) and _learned(to_dict(RunFolder(folder).read_config())) == _learned(
+                to_dict(run.config)
+            ):
+                return folder
+    return None
+
+
+def _learned(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name not in HOUSEKEEPING}
+
+
+def unfinished(runs: Sequence[PlannedRun], setting: Setting) -> list[PlannedRun]:
+    """Return the runs that are still to be trained."""
+    return [run for run in runs if find_finished(run, setting) is None]
+
+
+def used_run(run: PlannedRun, setting: Setting) -> UsedRun:
+    """Return a finished run; one that is not there is an error."""
+    folder = find_finished(run, setting)
+    if folder is None:
+        raise UserError(f"{run.label} is not trained: it has no finished run in {setting.runs}")
+    differs = tuple(f"{name} {value}" for name, value in run.changes.items())
+    return UsedRun(preset=run.config.preset, folder=folder, found=True, seconds=0.0, differs=differs)
+
+
+def evaluations(run: UsedRun, setting: Setting, count: int) -> list[Path]:
+    """Return the evaluation folders of a run at its last step, after making those that are missing."""
+    loaded = None
+    config = RunFolder(run.folder).read_config()
+    found = _complete(run, setting)
+    main = read_asked(run.folder / "records" / "final")
+    for name, wanted in _wanted(_policy(config), config.model["max_depth"], min(count, config.final_count)).items():
+        if not any(_serves(read_asked(folder), wanted, main) for folder in found):
+            loaded = loaded or load_run(run.folder)
+            folder = records_folder(run, f"compare-n{wanted.count}-{name}", setting)
+            evaluate(loaded[1], config.make_task(), wanted, subject_of(config, loaded[2]), folder)
+            found.append(folder)
+    return found
+
+
+def own_evaluation(run: UsedRun) -> list[Path]:
+    """Return the evaluation that ended a run's training, which is all that the curve of fixed depths needs."""
+    return [run.folder / "records" / "final"]
+
+
+def _policy(config: TrainConfig) -> type[ComputePolicy]:
+    return policy_class(config.model["policy"]["name"])
+
+
+def _complete(run: UsedRun, setting: Setting) -> list[Path]:
+    """Return the complete evaluations of a run at its last step, also those that lie beside a published run."""
+    beside = setting.runs / run.folder.parent.name / run.folder.name
+    folders = [folder for place in dict.fromkeys((run.folder, beside)) for folder in find_evaluations(place)]
+    asked = {folder: read_asked(folder) for folder in folders}
+    step = read_asked(run.folder / "records" / "final")["step"]
+    return [folder for folder in folders if asked[folder]["complete"] and asked[folder]["step"] == step]
+
+
+def _serves(asked: Mapping[str, Any], wanted: EvaluationConfig, main: Mapping[str, Any]) -> bool:
+    """Say whether an evaluation is the wanted one, or has more instances; forced depths leave no rule to follow."""
+    rule = (wanted.select, wanted.threshold) if wanted.select else (main["select"], main["threshold"])
+    forced = wanted.override.startswith("depth-")
+    return (
+        (forced or (asked["select"], asked["threshold"]) == rule)
+        and asked.get("override", "") == wanted.override
+        and asked.get("decode") == "parallel"
+        and asked["knobs"] == main["knobs"]
+        and bool(asked["n"] >= wanted.count)
+    )
+
+
+def _wanted(policy: type[ComputePolicy], max_depth: int, count: int) -> dict[str, EvaluationConfig]:
+    """Return the evaluations of a run beside the one that ends its training, by name."""
+    plain = EvaluationConfig(count=count)
+    wanted = {f"depth-{depth}": replace(plain, override=f"depth-{depth}") for depth in range(1, max_depth + 1)}
+    if policy.timing in ("early", "online"):
+        wanted["virtual"] = replace(plain, override="virtual")
+    for select, threshold in swept(policy):
+        wanted[f"{select}-t{threshold:g}"] = replace(plain, select=select, threshold=threshold)
+    return wanted
+
+
+def swept(policy: type[ComputePolicy]) -> list[tuple[str, float]]:
+    """Return the thresholds to try of the rule that takes one: the policy's default rule, or else the first.
+
+    >>> from anira.models.policies import AniraO, Fixed
+    >>> swept(AniraO)
+    [('quantile', 0.1), ('quantile', 0.3), ('quantile', 0.5), ('quantile', 0.7), ('quantile', 0.9)]
+    >>> swept(Fixed)
+    []
+    """
+    takers = [name for name, bounds in policy.rules.items() if bounds is not None]
+    if not takers:
+        return []
+    select = policy.default_rule if policy.default_rule in takers else takers[0]
+    bounds = policy.rules[select]
+    assert bounds is not None
+    return [(select, threshold) for threshold in _thresholds(bounds) if threshold != bounds.default]
+
+
+def _thresholds(bounds: ThresholdRange) -> list[float]:
+    """Return five thresholds: across a narrow range, or around the default where that is small in its range."""
+    width, default = bounds.high - bounds.low, bounds.default
+    if default is not None and default - bounds.low < width / 20:
+        tried = [default * factor for factor in _FACTORS]
+    else:
+        tried = [bounds.low + width * share for share in _WIDTHS]
+    return [float(f"{value:.4g}") for value in tried if bounds.holds(value)]
+
+
+def knob_words(comparison: Comparison) -> str:
+    """Return what the task calls its knob, and what that means."""
+    config = preset(f"{comparison.task}-{comparison.policies[0]}-{comparison.scale}")
+    knob = make_task(config.task, config.task_config).knob
+    return f"{knob.name}: {knob.meaning}"
+
+
+def label(run: PlannedRun, most: int) -> str:
+    """Name a run on the page: its variant, and the depth of a fixed one that is shallower than the others."""
+    depth = run.config.model["max_depth"]
+    return f"{FIXED}-{depth}" if run.config.variant == FIXED and depth < most else run.config.variant
+
+
+def with_task(comparison: Comparison, task: str) -> Comparison:
+    """Return the same comparison on another task."""
+    return dataclasses.replace(comparison, task=task)

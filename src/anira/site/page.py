@@ -1,0 +1,147 @@
+"""One page engine: title, answer, sections of charts and tables, notes. Text is escaped; nothing given is markup."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from anira.config import json_text, printable, write_files
+from anira.measure.csv import csv_text
+from anira.site.style import themed
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartPart:
+    """A chart with its title, what to look for in it, and a sentence for those who cannot see it."""
+
+    name: str
+    """A word that no other chart of the page has."""
+    title: str
+    chart: alt.TopLevelMixin
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a table: a text, a smaller one below it, and a remark that shows on pointing at it."""
+
+    text: str
+    small: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePart:
+    """A table: its first column names the rows."""
+
+    title: str
+    head: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark with a few words in front that say what it is about."""
+
+    head: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A heading, sentences, and what belongs to them."""
+
+    title: str
+    text: Sequence[str] = ()
+    parts: Sequence[ChartPart | TablePart] = ()
+    notes: Sequence[Note] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page, answer first."""
+
+    title: str
+    answer: Sequence[str]
+    """Sentences that a reader who stops here should have read."""
+    verdicts: Sequence[Note] = ()
+    """One for each subject of the page."""
+    sections: Sequence[Section]
+    files: Sequence[str] = field(default_factory=tuple)
+    """Names of the tables beside the page."""
+
+
+def write_page(path: Path, page: Page, tables: Mapping[str, pl.DataFrame]) -> list[Path]:
+    """Write a page and, beside it, its tables as CSV; all of them or none. Return their paths."""
+    contents = {path.with_name(name): csv_text(table) for name, table in tables.items()}
+    made = {**contents, path: render(page)}
+    write_files(made)
+    return list(made)
+
+
+def render(page: Page) -> str:
+    """Return a page as HTML that needs nothing else."""
+    charts = [part for section in page.sections for part in section.parts if isinstance(part, ChartPart)]
+    specs = {part.name: themed(part.chart) for part in charts}
+    if len(specs) < len(charts):
+        raise ValueError("two charts of a page have the same name")
+    html = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            style=_file("style.css"),
+            script=_file("charts.js") if charts else "",
+            library=_library() if charts else "",
+            specs=_in_script(json_text(specs)),
+        )
+    )
+    return html.strip() + "\n"
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("anira.site"),
+        autoescape=True,
+        finalize=_printable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.tests["chart"] = lambda part: isinstance(part, ChartPart)
+    return made
+
+
+def _printable(value: Any) -> Any:
+    # Without this, names from elsewhere could turn the direction in which the page around them reads.
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _in_script(text: str) -> Markup:
+    """Return JSON so that no text in it can end the element around it.
+
+    >>> print(_in_script('"</script>"'))
+    "\\u003c/script>"
+    """
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _file(name: str) -> Markup:
+    return Markup(resources.files("anira.site").joinpath("templates", name).read_text())
+
+
+@cache
+def _library() -> Markup:
+    """Return the scripts that draw charts: 0.9 MB, which vl-convert brings along, so that a page needs no network."""
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg] # the stub has no default
+    assert "</script" not in bundle.lower()
+    return Markup(bundle)

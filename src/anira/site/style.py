@@ -1,0 +1,39 @@
+"""How all charts look: one size, one set of colours and shapes, ink that follows the page in light and dark."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#a6761d")
+"""Okabe and Ito's, which people with any colour vision can tell apart, and three more; shapes tell apart the rest."""
+SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+GREY: Final = "#7f7f7f"
+HEIGHT: Final = 320
+
+
+def colours(names: Sequence[str], title: str, *, grey: str = "fixed") -> alt.Color:
+    """Return a colour for each name, in their order; what the others are held against is grey."""
+    palette = itertools.cycle(COLOURS)
+    scale = alt.Scale(domain=list(names), range=[GREY if name == grey else next(palette) for name in names])
+    return alt.Color("label:N", scale=scale, title=title)
+
+
+def shapes(names: Sequence[str], title: str) -> alt.Shape:
+    """Return a shape for each name."""
+    scale = alt.Scale(domain=list(names), range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
+    return alt.Shape("label:N", scale=scale, title=title)
+
+
+def themed(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Return a chart's specification as wide as its place on the page, with the style of all charts."""
+    made = chart.properties(width="container", height=HEIGHT).configure(
+        background="transparent",
+        font="system-ui, sans-serif",
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", labelOverlap=True),
+        legend=alt.LegendConfig(orient="bottom", columns=3, labelFontSize=12, titleFontSize=12, symbolSize=90),
+    )
+    spec: dict[str, Any] = made.to_dict()
+    return spec

@@ -1,0 +1,26 @@
+"""Numbers as pages write them."""
+
+from anira.measure import Quantity
+
+
+def amount(value: float, unit: Quantity) -> str:
+    """Write a value as its quantity wants it; no minus sign before zero.
+
+    >>> from anira.measure import quantity
+    >>> amount(0.8765, quantity("accuracy")), amount(-0.0001, quantity("slope")), amount(662574.2, quantity("flops"))
+    ('87.7%', '0.00', '662,574')
+    """
+    scaled = 100 * value if unit.percent else value
+    return f"{scaled:z,.{unit.digits}f}{'%' if unit.percent else ''}"
+
+
+def interval(low: float | None, high: float | None, unit: Quantity) -> str:
+    """Write an interval without units; nothing where there is none.
+
+    >>> from anira.measure import quantity
+    >>> interval(0.5, 0.75, quantity("accuracy"))
+    '[50.0, 75.0]'
+    """
+    if low is None or high is None:
+        return ""
+    return f"[{amount(low, unit).removesuffix('%')}, {amount(high, unit).removesuffix('%')}]"

@@ -1,0 +1,133 @@
+"""The comparison of policies on planted runs: who is above trained fixed depths, who is not, and who collapsed."""
+
+import re
+
+import pytest
+from tests.measure_support import Planted, write_run
+
+from anira.config import UserError
+from anira.models.policies import AniraO, ComputePolicy, Fixed, ThresholdRange
+from anira.paper.policies.measure import compared
+from anira.paper.policies.page import leaderboard_texts, make_page
+from anira.paper.policies.runs import Comparison, check, plan, swept
+from anira.paper.policies.verdicts import answer, collapsed_seeds, earned, verdicts
+from anira.site import render
+
+
+def required(knob, number):
+    return knob
+
+
+def half(seed):
+    """Right in half of the instances, a few more in some seeds than in others."""
+    return lambda knob, number: 1 if number % 40 < 20 + seed else 4
+
+
+def runs_of(seed):
+    """An aligned policy, one that is as good as fixed depth, one that never leaves depth 1, and the fixed depths."""
+    yield "aligned", Planted(own=required, required=required, variant="aligned", seed=seed)
+    yield "level", Planted(own=lambda k, i: 2, required=half(seed), variant="level", seed=seed, prompt=2)
+    yield "stuck", Planted(own=lambda k, i: 1, required=required, variant="stuck", seed=seed)
+    for depth in (1, 2, 3, 4):
+        needs = half(2 - seed) if depth < 4 else (lambda k, i: 1)
+        fixed = Planted(
+            own=lambda k, i, d=depth: d, required=needs, variant="fixed", seed=seed, max_depth=depth, prompt=depth
+        )
+        yield "fixed" if depth == 4 else f"fixed-{depth}", fixed
+
+
+def planted(root, seeds):
+    folders, labels = {}, {}
+    for seed in range(seeds):
+        for label, run in runs_of(seed):
+            overrides = ("", *(f"depth-{d}" for d in range(1, run.max_depth + 1)))
+            folder = write_run(root, run, overrides)
+            folders[run.run_id], labels[run.run_id] = sorted((folder / "records").iterdir()), label
+    return compared("toy", folders, labels, draws=50)
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    return planted(tmp_path_factory.mktemp("three"), 3)
+
+
+def test_who_has_earned_its_depth(three):
+    assert three.policies == ("aligned", "level", "stuck", "fixed")
+    assert [earned(three, name) for name in ("aligned", "level")] == ["above", "level"]
+    said = {note.head: note.text for note in verdicts(three)}
+    assert "it has earned its depth" in said["aligned"]
+    assert "answer depth rises with the knob (Spearman 1.00)" in said["aligned"]
+    assert "it has earned nothing" in said["level"]
+    assert answer(three, scale="cpu")[0].endswith("above the trained fixed depths at equal iterations: aligned.")
+
+
+def test_the_gap_is_that_to_the_straight_line_between_fixed_depths(three):
+    row = three.row("aligned", "above_fixed", "iterations")
+    spent, (one, two) = three.row("aligned", "iterations")["value"], (19, 20, 21)[:2]
+    assert spent == pytest.approx(1.5)
+    curve = [three.row(name, "accuracy")["value"] for name in ("fixed-1", "fixed-2")]
+    assert row["value"] == pytest.approx(1 - sum(curve) / 2)
+    assert (row["n"], one < two) == (3, True)
+
+
+def test_a_constant_policy_is_called_collapsed(three):
+    assert collapsed_seeds(three, "stuck") == (3, 3)
+    assert collapsed_seeds(three, "aligned") == (0, 3)
+    said = {note.head: note.text for note in verdicts(three)}
+    assert said["stuck"].startswith("Collapsed: at least 99% of tokens have the same depth")
+
+
+def test_two_seeds_give_no_verdict(tmp_path):
+    two = planted(tmp_path, 2)
+    assert {earned(two, name) for name in two.policies} == {"unknown"}
+    assert answer(two, scale="cpu")[0].startswith("No verdict on toy yet")
+    assert "2 of the 3 seeds that a verdict takes" in verdicts(two)[0].text
+
+
+def test_the_page_has_the_leaderboard_and_its_reasons(three):
+    head, rows = leaderboard_texts(three)
+    assert [row[0] for row in rows][-1] == "stuck"
+    cells = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    assert cells["aligned"]["Spearman, oracle depth"] == "1.00"
+    assert cells["aligned"]["regret"] == "0.000"
+    assert (cells["stuck"]["slope over knob"], cells["stuck"]["seeds"]) == ("-", "3")
+    html = render(make_page(three, scale="cpu", knob="K: a number", twin=three, files=["toy.csv"]))
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.split("<script")[0]))
+    assert "constant by design" in text
+    assert "Undefined for stuck: slope over knob, Spearman, knob" in text
+    assert "The abelian twin" in text
+    assert "nan" not in text.lower().split()
+
+
+def test_what_cannot_be_compared_is_refused():
+    good = {"task": "words", "policies": ("anira-o", "fixed"), "scale": "smoke"}
+    check(Comparison(**good))
+    for change, message in (
+        ({"task": "wrds"}, "unknown task 'wrds': did you mean 'words'"),
+        ({"policies": ("anira-x",)}, "unknown policy 'anira-x'"),
+        ({"policies": ("fixed", "fixed")}, "policies must be distinct"),
+        ({"task": "clrs"}, "task 'clrs' is several in one"),
+        ({"seeds": 0}, "at least 1"),
+    ):
+        with pytest.raises(UserError, match=message):
+            check(Comparison(**{**good, **change}))
+
+
+def test_fixed_depth_is_trained_at_every_depth():
+    runs = plan(Comparison(task="words", policies=("anira-o", "fixed"), seeds=2, scale="smoke"))
+    depths = [run.config.model["max_depth"] for run in runs if run.config.variant == "fixed"]
+    assert sorted(depths) == sorted([1, 2, 3, 4, 5] * 2)
+    assert len(runs) == 12
+    few = plan(Comparison(task="words", policies=("fixed",), seeds=1, scale="smoke", set={"model.max_depth": 2}))
+    assert [run.config.model["max_depth"] for run in few] == [1, 2]
+
+
+def test_thresholds_lie_in_the_range_of_the_rule():
+    assert swept(Fixed) == []
+    assert [threshold for _, threshold in swept(AniraO)] == [0.1, 0.3, 0.5, 0.7, 0.9]
+
+    class Settling(ComputePolicy):
+        name, default_rule = "settling", "kl"
+        rules = {"kl": ThresholdRange(low=0.0, high=10.0, default=0.0005)}  # noqa: RUF012
+
+    assert [threshold for _, threshold in swept(Settling)] == [3.125e-05, 0.000125, 0.002, 0.008]

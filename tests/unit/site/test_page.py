@@ -1,0 +1,62 @@
+"""The page engine: self-contained, escaped, all files or none."""
+
+import json
+import re
+
+import altair as alt
+import polars as pl
+import pytest
+
+from anira.config import UserError
+from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, render, write_page
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+def chart(name="one", label="a"):
+    data = pl.DataFrame({"x": [1, 2], "y": [3, 4], "label": [label, label]})
+    return ChartPart(name=name, title=label, chart=alt.Chart(data).mark_line().encode(x="x:Q", y="y:Q"))
+
+
+def page(*parts, text="plain"):
+    table = TablePart(title=text, head=[Cell(text)], rows=[[Cell(text, text, text), Cell(text, text, text)]])
+    section = Section(title=text, text=[text], parts=[table, *parts], notes=[Note(text, text)])
+    return Page(title=text, answer=[text], verdicts=[Note(text, text)], sections=[section], files=[text])
+
+
+def test_nothing_that_is_given_is_markup():
+    html = render(page(chart(label=HOSTILE), text=HOSTILE))
+    assert "<img src=x" not in html
+    assert html.count("</script>") == 3
+    specs = re.search(r'id="specs">(.*?)</script>', html, re.DOTALL)
+    assert HOSTILE in json.dumps(json.loads(specs[1]))
+
+
+def test_a_page_needs_no_other_file():
+    html = render(page(chart()))
+    assert len(html.encode()) < 1_200_000
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", html)
+    assert "window.vegaEmbed" in html
+    assert render(page(chart())) == html
+
+
+def test_a_page_without_charts_has_no_scripts():
+    html = render(page())
+    assert "<script" not in html
+    assert len(html) < 10_000
+
+
+def test_two_charts_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="same name"):
+        render(page(chart(), chart()))
+
+
+def test_the_tables_lie_beside_the_page(tmp_path):
+    table = pl.DataFrame({"variant": ["=1+1"], "value": [0.5]})
+    made = write_page(tmp_path / "new" / "page.html", page(), {"page.csv": table})
+    assert [path.name for path in made] == ["page.csv", "page.html"]
+    assert made[0].read_text() == "variant,value\n'=1+1,0.5\n"
+    (tmp_path / "taken.html").mkdir()
+    with pytest.raises(UserError, match=r"cannot write .*taken.html"):
+        write_page(tmp_path / "taken.html", page(), {"taken.csv": table})
+    assert not (tmp_path / "taken.csv").exists()
