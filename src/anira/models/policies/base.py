@@ -13,6 +13,7 @@ goes through a whole policy; `anira.testing.check_policy` checks one.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -161,9 +162,9 @@ class ComputePolicy(nn.Module, ABC):
     Options: ClassVar[type]
     timing: ClassVar[Literal["none", "early", "online", "route"]]
     causal: ClassVar[Literal["exact", "surrogate", "probe"]] = "exact"
-    rules: ClassVar[Rules] = {}
+    rules: Rules = MappingProxyType({})
     """The rules by which the policy decides without noise, with the thresholds that they take; {}: it has no choice."""
-    default_rule: ClassVar[str] = ""
+    default_rule: str = ""
     beyond_max_depth: ClassVar[bool] = False
     """Whether more iterations than in training make sense (never for an unshared core)."""
     uses_global_means: bool = False

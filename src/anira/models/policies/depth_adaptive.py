@@ -37,7 +37,7 @@ from anira.models import exits
 from anira.models.policies.base import Allocation, ComputePolicy, Context, Readout, Route, State, passthrough
 from anira.models.policies.decider import Decider
 from anira.models.policies.hazards import with_hazard
-from anira.models.policies.rules import DISTRIBUTION_RULES, ChosenRule, Rules, ThresholdRange, choose_rule
+from anira.models.policies.rules import DISTRIBUTION_RULES, Rules, ThresholdRange
 from anira.models.policies.task_loss import TaskLoss
 
 RULES: Final[dict[str, tuple[Rules, str]]] = {
@@ -100,12 +100,12 @@ class DepthAdaptive(ComputePolicy):
     name = "depth-adaptive"
     Options = DepthAdaptiveOptions
     timing = "online"
-    rules = {name: bounds for own, _ in RULES.values() for name, bounds in own.items()}  # noqa: RUF012
-    default_rule = "mode"
+    rules, default_rule = RULES["multinomial"]
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.kind = self.options.decider
+        self.rules, self.default_rule = RULES[self.kind]
         self.noise_width = 1 if self.options.training == "mixed" else 0
         self.head_flops = 2 * config.hidden_size * config.vocab_size
         if self.kind != "confidence":
@@ -117,11 +117,6 @@ class DepthAdaptive(ComputePolicy):
         """Start the decider as its options say."""
         if self.kind != "confidence":
             self.decider.start()
-
-    def rule(self, select: str | None = None, threshold: float | None = None) -> ChosenRule:
-        """Return the rule and threshold to decide by: each decider has its own."""
-        rules, default = RULES[self.kind]
-        return choose_rule(f"{self.name} ({self.kind})", rules, default, select, threshold)
 
     def begin(self, h0: Tensor, ctx: Context) -> DepthAdaptiveState:
         """Decide from the prelude's output, or draw exits; an online decider may still lower the last depth."""
