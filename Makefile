@@ -8,6 +8,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 TORCH_INDEX ?=
 WORKERS ?= 2
 TESTS ?= tests
+# A file's tests stay with one worker, so that what they share is made once; tests/conftest.py puts long files first.
+# Bytecode is kept, whatever the environment says: each child would compile the package anew.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) \
+	--dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test quick lint clean
 
@@ -15,10 +19,10 @@ demo: $(VENV)/.installed
 	$(BIN)/anira demo
 
 test: $(VENV)/.installed-dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+	$(PYTEST) $(TESTS)
 
 quick: $(VENV)/.installed-dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(PYTEST) -m "not slow"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -23,6 +23,12 @@ settings.register_profile("anira", deadline=None)
 settings.load_profile("anira")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with slow tests first: a long one that begins last would leave the other worker without work."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def pytest_collection_finish() -> None:
     """Take modules and tests out of the garbage collector's sight: they stay, and each full collection reads them."""
     gc.collect()

@@ -135,7 +135,7 @@ def assert_same_records(one: Path, other: Path) -> None:
 
 # A server that has loaded everything forks the children: the seconds that imports take are paid once.
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["anira.training", "anira.cli.train", "anira.cli.train_progress"])
+_SERVER.set_forkserver_preload(["anira.training", "anira.cli.train", "anira.cli.train_progress", "anira.cli.sweep"])
 _PROGRAM = """
 import os, sys
 os.chdir(folder)
@@ -163,9 +163,13 @@ class Child:
         self._process = _SERVER.Process(target=exec, args=program, daemon=True)  # ends with the tests in any case
         self._process.start()
 
-    def send(self, number: signal.Signals) -> None:
+    @property
+    def pid(self) -> int:
         assert self._process.pid is not None
-        os.kill(self._process.pid, number)
+        return self._process.pid
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
 
     def running(self) -> bool:
         return self._process.is_alive()

@@ -36,6 +36,18 @@ def test_a_result_that_disagrees_with_the_arguments_raises() -> None:
         function(torch.ones(1, 3))
 
 
+def test_every_result_is_checked_of_arguments_that_look_alike_too() -> None:
+    results = iter([torch.ones(2, 3), torch.ones(2, 3), torch.ones(3, 2)])
+
+    def drawn(x: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows columns"]:
+        return next(results)
+
+    function = checked(drawn)
+    assert [function(torch.ones(2, 3)).shape for _ in range(2)] == [(2, 3), (2, 3)]
+    with pytest.raises(BeartypeCallHintReturnViolation):
+        function(torch.ones(2, 3))
+
+
 def test_fields_that_disagree_raise() -> None:
     run = torch.ones(3, dtype=torch.bool)
     Route(run, run.float())

@@ -18,6 +18,8 @@ def small(monkeypatch):
     for name, value in {"HIDDEN": 32, "FEED_FORWARD": 64, "HEADS": 2}.items():
         monkeypatch.setattr(subjects, name, value)
     monkeypatch.setattr(decode, "CONTEXT", 12)
+    monkeypatch.setattr(decode, "DEPTHS", (1, 3))
+    monkeypatch.setattr(decode, "STOCK_LAYERS", (2, 3))
     monkeypatch.setattr(prefill, "TIME", 16)
     monkeypatch.setattr(train, "TIME", 16)
     monkeypatch.setattr(throughput, "GEMM", 64)
@@ -35,7 +37,7 @@ def rows_of(anira, *words):
 
 
 def test_decode_has_a_line_for_each_policy_and_batch_and_mixed_depths_near_their_mean(anira):
-    rows = rows_of(anira, "decode", "--repeats", "8")
+    rows = rows_of(anira, "decode", "--repeats", "3")
     assert [row["what"].partition(",")[0] for row in rows] == ["decode anira-e", "decode anira-o"] * 3
     for row in rows[:4]:
         assert {"slope_ratio", "slope_bar", "slope_met", "intercept_ratio", "intercept_bar", "intercept_met"} < set(row)

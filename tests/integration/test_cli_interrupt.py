@@ -9,7 +9,7 @@ import pytest
 
 # A shell that starts a job in the background lets it ignore SIGINT, and children inherit that.
 HEED_SIGINT = "signal.signal(signal.SIGINT, signal.default_int_handler)"
-NO_FILE_ABOVE_64K = "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))"
+NO_FILE_ABOVE_8K = "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
 
 
 def start(folder, suffix, *, count, first):
@@ -41,7 +41,7 @@ def test_a_stopped_export_leaves_nothing(tmp_path, suffix, stop, word):
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_an_export_without_room_leaves_nothing(tmp_path, suffix):
-    with start(tmp_path, suffix, count=40_000, first=NO_FILE_ABOVE_64K) as child:
+    with start(tmp_path, suffix, count=5000, first=NO_FILE_ABOVE_8K) as child:
         err = child.communicate()[1]
     assert child.returncode == 2
     assert err.splitlines()[-1].startswith(f"anira: cannot write rows{suffix}: ")

@@ -1,15 +1,19 @@
 """`anira reproduce`, as somebody types it."""
 
+import contextlib
 import csv
+import io
 import json
+import shutil
 
 import pytest
+from tests.conftest import Result
 from tests.training_support import TINY_MODEL, TINY_RUN, tiny_config
 
 import anira.cli.reproduce
-import anira.cli.train
 import anira.cli.train as anira_train
 from anira import experiments
+from anira.cli import main
 from anira.config import UserError
 from anira.experiments import EXPERIMENTS, Listed
 from anira.training import RunFolder
@@ -18,28 +22,46 @@ from anira.training.run import load_run
 TASK = {"start_symbol": 10, "packed_length": 64}
 
 
-@pytest.fixture
-def tiny(monkeypatch, tmp_path):
-    """Train tiny runs in place of the presets, and work in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    parse = anira.cli.train._parse_preset
+def train_tiny_runs(patch, **changes):
+    """Train tiny runs in place of the presets."""
+    parse = anira_train._parse_preset
 
     def parse_preset(name, argv):
         _, options = parse(name, argv)
-        return tiny_config(name, task_config=TASK, max_length=64), options
+        return tiny_config(name, **changes), options
 
-    monkeypatch.setattr(anira.cli.train, "_parse_preset", parse_preset)
-    return tmp_path
+    patch.setattr(anira_train, "_parse_preset", parse_preset)
 
 
-def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
-    first = anira("reproduce", "lano", "--scale", "smoke", "--out", "made")
+@pytest.fixture(scope="module")
+def from_nothing(tmp_path_factory):
+    """LANO in an empty folder, and what was said."""
+    out, err = io.StringIO(), io.StringIO()
+    folder = tmp_path_factory.mktemp("lano")
+    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
+        train_tiny_runs(patch, task_config=TASK, max_length=64)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(["reproduce", "lano", "--scale", "smoke", "--out", "made"])
+    return folder, Result(status, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def first(from_nothing, monkeypatch, tmp_path):
+    """What was said; and work in a copy of the folder, in which nothing is trained any more."""
+    folder, result = from_nothing
+    shutil.copytree(folder / "made", tmp_path / "made")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(anira_train, "_parse_preset", None)
+    return result
+
+
+def test_lano_from_nothing_then_from_what_is_there(anira, first, tmp_path):
     assert first.status == 0, first.err
     announced = (
         "to be trained, because results or made/runs has no finished run: lano-anira-e-smoke, lano-anira-o-smoke"
     )
     assert first.err.startswith(announced)
-    made = tiny / "made"
+    made = tmp_path / "made"
     assert {path.name for path in made.iterdir()} == {"index.html", "lano.json", "lano.csv", "lano.html", "runs"}
     found = json.loads((made / "lano.json").read_text())
     assert (found["experiment"], found["scale"]) == ("lano", "smoke")
@@ -66,21 +88,19 @@ def test_lano_from_nothing_then_from_what_is_there(anira, tiny):
 
     elsewhere = anira("reproduce", "lano", "--scale", "smoke", "--out", "other", "--runs", "made/runs")
     assert elsewhere.status == 0
-    assert {path.name for path in (tiny / "other").iterdir()} == {"index.html", "lano.json", "lano.csv", "lano.html"}
+    assert {path.name for path in (tmp_path / "other").iterdir()} == {
+        "index.html",
+        "lano.json",
+        "lano.csv",
+        "lano.html",
+    }
     assert sorted(made.glob("runs/*/*")) == folders
     assert RunFolder(folders[0]).read_config().model["hidden_size"] == TINY_MODEL["hidden_size"]
 
 
 def test_clrs_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    parse = anira_train._parse_preset
-    task = {"tasks": ["sort", "minimum"], "sizes": [3, 5]}
-
-    def parse_preset(name, argv):
-        _, options = parse(name, argv)
-        return tiny_config(name, task_config=task), options
-
-    monkeypatch.setattr(anira_train, "_parse_preset", parse_preset)
+    train_tiny_runs(monkeypatch, task_config={"tasks": ["sort", "minimum"], "sizes": [3, 5]})
     first = anira("reproduce", "clrs", "--scale", "smoke", "--out", "made")
     assert first.status == 0, first.err
     made = tmp_path / "made"
@@ -97,10 +117,9 @@ def test_clrs_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch)
         assert list(csv.DictReader(file)) == rows
 
 
-def test_records_are_enough(anira, tiny):
+def test_records_are_enough(anira, first, tmp_path):
     """What was sampled once is analysed without a model."""
-    assert anira("reproduce", "lano", "--scale", "smoke", "--out", "made").status == 0
-    for path in (tiny / "made" / "runs").glob("*/*/checkpoints/*/model.safetensors"):
+    for path in (tmp_path / "made" / "runs").glob("*/*/checkpoints/*/model.safetensors"):
         path.unlink()
     assert anira("reproduce", "lano", "--scale", "smoke", "--out", "made").status == 0
 

@@ -1,7 +1,6 @@
 """`anira sweep` as it is used: killed and called again, refused in one line, and on real executors."""
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -10,13 +9,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.training_support import TINY_MODEL, TINY_RUN, assert_same_run, begin, resume
+from tests.training_support import TINY_MODEL, TINY_RUN, Child, assert_same_run, begin, resume
 
 from anira.cli import main
 from anira.cli.sweep import Options, _job, _plan
 from anira.config import save
-from anira.sweeps import PlannedRun, planned_runs
 from anira.sweeps.executors.slurm import SlurmExecutor
+from anira.sweeps.plan import PlannedRun, planned_runs
 from anira.training import RunFolder
 from anira.training.status import run_status
 
@@ -41,37 +40,32 @@ def finished(out, whole):
 
 @pytest.mark.slow
 def test_a_sweep_that_is_stopped_and_killed_ends_as_an_undisturbed_one(whole, tmp_path):
-    words = ["sweep", *WORDS, "--out", str(tmp_path)]
+    """One run at a time until the last call, which trains both side by side."""
+    out = tmp_path / "runs"
+    words = ["sweep", *WORDS, "--out", str(out)]
 
-    def start():
-        return subprocess.Popen([sys.executable, "-m", "anira.cli", *words], stderr=subprocess.PIPE, text=True)
+    sweep = Child(tmp_path / "first", *words, "--jobs", "1")
+    wait_for(lambda: list(out.glob("*/*/checkpoints/*")))
+    sweep.send(signal.SIGTERM)
+    assert sweep.status() == 128 + signal.SIGTERM
+    assert f"anira: terminated; go on with: anira {' '.join(words)} --jobs 1" in sweep.err
+    assert {run_status(out / name).state for name in whole} <= {"not begun", "stopped", "finished"}
 
-    sweep = start()
-    wait_for(lambda: list(tmp_path.glob("*/*/checkpoints/*")))
-    sweep.send_signal(signal.SIGTERM)
-    _, err = sweep.communicate(timeout=240)
-    assert sweep.returncode == 128 + signal.SIGTERM
-    assert f"anira: terminated; go on with: anira {' '.join(words)}" in err
-    assert {run_status(tmp_path / name).state for name in whole} <= {"not begun", "stopped", "finished"}
+    sweep = Child(tmp_path / "second", *words, "--jobs", "1")
+    wait_for(lambda: [name for name in whole if run_status(out / name).state == "running"])
+    sweep.kill()
 
-    sweep = start()
-    wait_for(lambda: [name for name in whole if run_status(tmp_path / name).state == "running"])
-    os.kill(sweep.pid, signal.SIGKILL)
-    sweep.communicate()
-
-    sweep = start()
-    _, err = sweep.communicate(timeout=240)
-    assert sweep.returncode == 0, err
-    finished(tmp_path, whole)
+    sweep = Child(tmp_path / "third", *words)
+    assert sweep.status() == 0, sweep.err
+    finished(out, whole)
     assert main(words) == 0
 
 
 @pytest.mark.slow
 def test_on_ray_a_lost_worker_is_retried(whole, tmp_path):
-    words = [sys.executable, "-m", "anira.cli", "sweep", *WORDS, "--out", str(tmp_path), "--on", "ray", "--jobs", "2"]
-    with (tmp_path / "err").open("wb") as err:
-        sweep = subprocess.Popen(words, stderr=err)
-    wait_for(lambda: list(tmp_path.glob("*/*/checkpoints/*")))
+    out = tmp_path / "runs"
+    sweep = Child(tmp_path / "child", "sweep", *WORDS, "--out", out, "--on", "ray", "--jobs", "2")
+    wait_for(lambda: list(out.glob("*/*/checkpoints/*")))
     killed = False
     for child in psutil.Process(sweep.pid).children(recursive=True):
         with contextlib.suppress(psutil.Error):
@@ -81,8 +75,14 @@ def test_on_ray_a_lost_worker_is_retried(whole, tmp_path):
                 killed = True
                 break
     assert killed
-    assert sweep.wait(300) == 0, (tmp_path / "err").read_text()
-    finished(tmp_path, whole)
+    assert sweep.status() == 0, sweep.err
+    finished(out, whole)
+
+
+@pytest.mark.parametrize("name", ["on_ray", "slurm"])
+def test_a_worker_that_only_starts_a_process_loads_no_torch(name):
+    program = f"import sys, anira.sweeps.executors.{name}; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.slow

@@ -114,3 +114,18 @@ def percentile(value: float, replicates: Floats, undefined: str) -> Estimate:
         return Estimate(value, reason=f"too few instances, {lost:.0%} of the resamples leave it undefined")
     low, high = np.quantile(kept, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value, float(low), float(high))
+
+
+def corrected_for_number(pvalues: ArrayLike) -> Floats:
+    """Return p-values as Holm corrects them for their number, in the order in which they came.
+
+    statsmodels has this too, and collects the garbage of the whole process each time: a good part of a second.
+
+    >>> corrected_for_number([0.04, 0.01, 0.3]).tolist()
+    [0.08, 0.03, 0.3]
+    """
+    given = np.asarray(pvalues, dtype=np.float64)
+    order = np.argsort(given)
+    corrected = np.empty_like(given)
+    corrected[order] = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
+    return np.minimum(corrected, 1.0)

@@ -12,9 +12,8 @@ from typing import Any, Final
 import numpy as np
 from scipy.linalg import qr
 from statsmodels.regression.linear_model import OLS
-from statsmodels.stats.multitest import multipletests
 
-from anira.analysis.intervals import LEVEL, Estimate, Floats, Ints
+from anira.analysis.intervals import LEVEL, Estimate, Floats, Ints, corrected_for_number
 from anira.analysis.nulls import Null, orders_within
 
 INTERCEPT: Final = "intercept"
@@ -124,8 +123,7 @@ def holm(coefficients: Mapping[str, Coefficient]) -> dict[str, float]:
     {'hub': 0.02, 'frontier': 0.04}
     """
     tested = {name: one.p_value for name, one in coefficients.items() if one.p_value is not None}
-    corrected = multipletests(list(tested.values()), method="holm")[1] if tested else ()
-    return {name: float(value) for name, value in zip(tested, corrected, strict=True)}
+    return dict(zip(tested, corrected_for_number(list(tested.values())).tolist(), strict=True))
 
 
 def without_means(columns: Floats, groups: Ints) -> Floats:

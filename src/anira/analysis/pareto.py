@@ -14,13 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from anira.analysis.accuracy import accuracy_overall
 from anira.analysis.association import Mean
 from anira.analysis.bootstrap import DRAWS, bootstrap
 from anira.analysis.instances import instance_table, knob_index
-from anira.analysis.intervals import Estimate, Floats
+from anira.analysis.intervals import Estimate, Floats, corrected_for_number
 from anira.analysis.records import Evaluation, load_evaluation
 from anira.analysis.summary import Labels, labels_of
 from anira.config import UserError
@@ -136,7 +135,8 @@ def dominators(right: NDArray[np.bool_], depth: Floats) -> list[list[int]]:
     if not pairs:
         return [[] for _ in right]
     pvalues = [test for a, b in pairs for test in (_mcnemar(right[a], right[b]), _paired(depth[a] - depth[b]))]
-    certain = multipletests(pvalues, alpha=ALPHA, method="holm")[0].reshape(-1, 2).any(axis=1)
+    differs = corrected_for_number(pvalues) <= ALPHA
+    certain = differs[::2] | differs[1::2]
     hits, spent = right.sum(axis=1), depth.sum(axis=1)
     found: list[list[int]] = [[] for _ in right]
     for (a, b), differ in zip(pairs, certain, strict=True):

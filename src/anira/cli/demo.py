@@ -93,7 +93,7 @@ def demo_config(group: str, steps: int) -> "TrainConfig":
 def _train(configs: Sequence["TrainConfig"], out: Path) -> list[Path]:
     """Train runs side by side, one core each."""
     from anira.config.strict import run_id, stored_values
-    from anira.sweeps import PlannedRun
+    from anira.sweeps.plan import PlannedRun
 
     runs = [PlannedRun(id=run_id(stored_values(config)), config=config, changes={}) for config in configs]
     sweep(runs, out, jobs=min(cores(), len(runs)))

@@ -87,7 +87,7 @@ def _train_missing(names: list[str], options: Options) -> None:
     Runs of seconds are left to the experiments: a process for each would take longer to start.
     """
     from anira.experiments.runs import missing_presets
-    from anira.sweeps import Group, Plan, planned_runs
+    from anira.sweeps.plan import Group, Plan, planned_runs
     from anira.training.estimate import estimate_lines
 
     wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in EXPERIMENTS[name].runs)

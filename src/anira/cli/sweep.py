@@ -19,8 +19,8 @@ from anira.cli.sweep_table import close, estimate_table, live_table
 from anira.config import UserError, save
 
 if TYPE_CHECKING:
-    from anira.sweeps import Group, Plan, PlannedRun
     from anira.sweeps.executors import Job
+    from anira.sweeps.plan import Group, Plan, PlannedRun
     from anira.sweeps.queue import Place
 
 SUMMARY = (
@@ -64,7 +64,7 @@ def run(argv: list[str]) -> None:
     """Run the sweep."""
     options = parse(Options, argv, prog="anira sweep", description=SUMMARY)
     plan = _plan(options)
-    from anira.sweeps import planned_runs
+    from anira.sweeps.plan import planned_runs
 
     runs = planned_runs(plan)
     jobs = _jobs(options, plan.threads, len(runs))

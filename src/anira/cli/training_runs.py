@@ -11,7 +11,7 @@ from anira.cli.sweep_table import PER_THREAD
 from anira.config import UserError
 
 if TYPE_CHECKING:
-    from anira.sweeps import PlannedRun
+    from anira.sweeps.plan import PlannedRun
 
 ASKED: Final = 600.0
 """Seconds from which the user must agree."""

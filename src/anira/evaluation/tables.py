@@ -79,7 +79,7 @@ def _cost_columns(model: AniraForCausalLM, rows: Rows, said: Prediction, labels:
     depths = torch.from_numpy(said.executed.astype(np.int64))
     most = offered_depth(labels.override) or model.config.max_depth
     ran = None if said.ran is None else torch.from_numpy(said.ran)
-    policy = policy_in_use(model.policy)
+    policy = policy_in_use(model.policy).for_rule(labels.select)
     ways = {
         "": row_costs(model.config, policy, depths, valid=valid, max_depth=most, ran=ran, hides=said.hides),
         "full_": row_costs(model.config, policy, torch.full_like(depths, most), valid=valid, max_depth=most),

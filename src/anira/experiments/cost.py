@@ -46,7 +46,7 @@ class Size:
     repeats: int
 
 
-SIZES: Final = {"smoke": Size({1: 1, 4: 4}, 3), "cpu": Size({1: 2, 16: 16}, 11), "paper": Size({1: 2, 16: 16}, 11)}
+SIZES: Final = {"smoke": Size({1: 1, 4: 4}, 2), "cpu": Size({1: 2, 16: 16}, 11), "paper": Size({1: 2, 16: 16}, 11)}
 
 
 def reproduce(setting: Setting) -> Outcome:

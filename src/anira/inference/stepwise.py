@@ -72,10 +72,11 @@ class Stepwise:
 
     def cost(self) -> Cost:
         """Return what has been spent so far."""
+        policy = self.model.policy
         ran = [output.ran for output in self._outputs if output.ran is not None]
         return forward_cost(
             self.model.config,
-            self.model.policy,
+            policy.for_rule(policy.rule(self.select, self.threshold).select),
             self.executed,
             max_depth=self.max_depth,
             ran=torch.cat(ran, dim=1) if ran else None,

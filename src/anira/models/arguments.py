@@ -1,7 +1,7 @@
 """The arguments of a forward call: what can be asked for, and what is refused by name before anything is computed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -79,6 +79,15 @@ class Depths:
     step_noise: Float[Tensor, " channels"] | None = None
     progress: Tensor | float = 1.0
 
+    def of_step(self, policy: ComputePolicy, device: torch.device) -> "Depths":
+        """Return the same for a training step: with the iterations that the policy offers in it."""
+        if self.max_depth is not None:
+            return self
+        noise, width = self.step_noise, policy.step_noise_width
+        if noise is None and width:
+            noise = drawn_noise(1, 1, width, device)[0, 0]
+        return replace(self, step_noise=noise, max_depth=policy.depth_for_step(noise, self.progress))
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -125,6 +134,7 @@ def make_context(  # noqa: PLR0913 (one place where all of it meets)
     *,
     valid: Bool[Tensor, "batch time"],
     positions: Int[Tensor, "rows time"],
+    ids: Int[Tensor, "batch time"] | None,
     packing: Packing | None,
     max_depth: int,
     training: bool,
@@ -145,6 +155,7 @@ def make_context(  # noqa: PLR0913 (one place where all of it meets)
         valid=valid,
         positions=positions.expand(batch, time),
         rows=rows.expand(batch, time),
+        ids=ids,
         max_depth=max_depth,
         training=training,
         noise=noise,

@@ -193,6 +193,7 @@ class _ActiveRun:
         self.h = self.picked = backbone.initial_state(tokens.h0, ctx.positions)
         self.executed = torch.zeros_like(tokens.rows)
         self.ran: list[Tensor] = []
+        self.depth = 0  # iterations that anybody has run
         self.index: Tensor | None = None  # the tokens in play; None while that is all of them
         self.attention: FlatAttention | None = None  # made anew whenever the set of running tokens changes
         # Tokens may run after an iteration that they did not run, or leave keys and values in every later layer.
@@ -234,6 +235,10 @@ class _ActiveRun:
 
     def _store_exit_states(self) -> None:
         """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
+        if self.depth and self.index is None:  # all have run the same iterations: nothing to look up
+            if self.depth < self.store.max_depth:
+                self._store_states(self.depth + 1, self.all, self.h)
+            return
         early = (self.executed < self.store.max_depth).nonzero()[:, 0]
         if len(early):
             if len(early) == len(self.executed):
@@ -268,6 +273,7 @@ class _ActiveRun:
         self._write_back(self.index, h, state)
         if self.steering.virtual:  # everyone is here
             self.picked = self.steering.pick(self.picked, self.h, wanted)
+        self.depth = depth
         return True
 
     def _iterate_routed(self, depth: int, h: Tensor, state: Any, route: Route) -> bool:

@@ -21,7 +21,6 @@ from anira.models.configuration import AniraConfig
 from anira.models.execution import FlatList, Tokens, run_active, run_parallel
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
-from anira.models.noise import drawn_noise
 from anira.models.output import AniraOutput
 from anira.models.packing import PackedAttention, Packing, PartAttention
 from anira.models.policies import ComputePolicy, Readout, policy_class
@@ -106,44 +105,35 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
 
         Args:
             input_ids: tokens of this call.
-            attention_mask: 1 at tokens, 0 at padding; with a cache for all columns so far. Rows that are padded on
-                the right need none: pass `valid_mask` instead and attention keeps its fast path.
+            attention_mask: 1 at tokens, 0 at padding; with a cache for all columns so far.
             position_ids: by default counted over the tokens that are not padding.
-            past_key_values: a DepthCache from an earlier call.
+            past_key_values, use_cache: a DepthCache from an earlier call, or whether to begin with one.
             inputs_embeds: in place of `input_ids`, what the embedding would give.
             labels: unshifted, -100 where there is nothing to learn.
-            lengths: the batch is one row of instances laid end to end, of these lengths; each is computed as if alone.
-            max_length: the largest of `lengths`, for a compiled graph, which cannot look.
-            valid_mask: tokens whose compute counts; by default `attention_mask`, or all.
-            num_answer_tokens, num_valid_tokens: sizes of the global batch; by default of this one.
-            num_items_in_batch: answer tokens of the global batch, as Hugging Face's Trainer passes them.
+            lengths, max_length: the batch is one row of instances laid end to end; their lengths, and the largest.
+            valid_mask: tokens whose compute counts; enough for rows padded on the right, and faster.
+            num_answer_tokens, num_valid_tokens, num_items_in_batch: sizes of the global batch; by default this one's.
             gamma_scale: multiplies the policy's compute weight (for a warm-up).
-            noise: uniform numbers; with them the policy samples, without it decides deterministically. In training
-                mode without noise the model draws its own, from torch's generator.
+            noise: uniform numbers to sample with; in training mode the model draws its own if none are given.
             select, threshold: how to decide: one of the policy's rules, with its threshold.
             max_depth: iterations on offer, if not the model's own.
             exit_depth: depths forced from outside; the policy keeps its own way to merge and to read out.
-            exits: virtual: all iterations run for everyone, and the state at the exit is picked; by default real.
+            exits: virtual: all iterations run for everyone, and the state at the exit is picked.
             step_noise, progress: uniform numbers of the optimizer step, and how much of training is over.
             global_means: what the policy's loss needs to know of the global batch, if this is a part of one.
             output_exit_probs: return `exit_log_probs` and `expected_depth`; by default only without a cache.
             output_iteration_states: also return the state before the first iteration and after each.
-            output_hidden_states: also return the prelude's output, the state after each iteration, and what the head
-                reads; by default as the configuration says.
-            output_attentions: refused; attention weights are never there.
-            use_cache: by default only if `past_key_values` is given.
+            output_hidden_states: also return the prelude's output, these states, and what the head reads.
             active: compute only the tokens that still run, without a cache too: nothing is kept for later calls.
-            logits_to_keep: return the logits of the last positions only, 0 is all; or of the positions in a tensor,
-                which with labels must be all that predict one: the last layer of the coda then runs on them alone.
+            logits_to_keep: return the logits of the last positions, 0 is all; or of those in a tensor (with labels all
+                that predict one).
         """
         policy = policy_in_use(self.policy)
         cached = past_key_values is not None or bool(use_cache)
         arguments.check_call(policy, labels, cached or active, logits_to_keep, output_attentions)
-        if self.training and max_depth is None and not cached:
-            if step_noise is None and policy.step_noise_width:
-                step_noise = drawn_noise(1, 1, policy.step_noise_width, self.device)[0, 0]
-            max_depth = policy.depth_for_step(step_noise, progress)
         depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth, exits, step_noise, progress)
+        if self.training and not cached:
+            depths = depths.of_step(policy, self.device)
         arguments.check_depth(self.config, policy, depths)
         x = self._embed(input_ids, inputs_embeds)
         cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
@@ -154,7 +144,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
         targets = None if labels is None else Targets(labels, *counts, gamma_scale, global_means)
         with nullcontext() if cache is None else cache.unchanged_on_error():
-            call = self._prepare(x, policy, masks, depths, cache, wanted)
+            call = self._prepare(x, input_ids, policy, masks, depths, cache, wanted)
             return self._run(call, targets, wanted)
 
     def _embed(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Float[Tensor, "batch time dim"]:
@@ -174,6 +164,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def _prepare(
         self,
         x: Float[Tensor, "batch time dim"],
+        ids: Int[Tensor, "batch time"] | None,
         policy: ComputePolicy,
         masks: arguments.Masks,
         depths: arguments.Depths,
@@ -207,6 +198,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             depths,
             valid=valid,
             positions=positions,
+            ids=ids,
             packing=packing,
             max_depth=depth,
             training=self.training and cache is None and not wanted.active,
@@ -294,6 +286,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             valid=flat.pack(ctx.valid),
             positions=flat.pack(ctx.positions),
             rows=rows,
+            ids=None if ctx.ids is None else flat.pack(ctx.ids),
             noise=None if ctx.noise is None else flat.pack(ctx.noise),
             forced_depth=None if ctx.forced_depth is None else flat.pack(ctx.forced_depth),
         )

@@ -23,9 +23,19 @@ def uniform_noise(
     >>> bool((both[1] == uniform_noise(rows=torch.tensor([9]), **args)[0]).all())
     True
     """
+    return _noise(seed, step, rows[:, None], positions[None], width)
+
+
+def token_noise(
+    *, seed: int, rows: Int[Tensor, "*tokens"], positions: Int[Tensor, "*tokens"]
+) -> Float[Tensor, "*tokens"]:
+    """Return one such number for each token of a list of any shape, with rows and positions of its own."""
+    return _noise(seed, 0, rows, positions, 1)[..., 0]
+
+
+def _noise(seed: int | Tensor, step: int, rows: Tensor, positions: Tensor, width: int) -> Tensor:
     key = _mix(_mix(torch.as_tensor(seed, device=rows.device)) + step)
-    per_row = _mix(key + rows.long())[:, None]
-    per_token = _mix(per_row + positions.long())[..., None]
+    per_token = _mix(_mix(key + rows.long()) + positions.long()).unsqueeze(-1)
     bits = _mix(per_token + torch.arange(width, device=rows.device))
     # 23 bits and a half: exactly representable, never 0 and never 1, so that both logarithms of a Gumbel are finite.
     return ((bits & 0x7FFFFF).float() + 0.5) / 0x800000

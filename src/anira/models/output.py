@@ -1,6 +1,8 @@
 """What a forward call of the model returns."""
 
+from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -34,3 +36,9 @@ class AniraOutput(ModelOutput):
     """True if tokens that did not run an iteration were invisible in it."""
     mean_sums: dict[str, Tensor] | None = None
     """Sums over this part of what the policy's loss needs the mean of over the global batch."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Do what Hugging Face's does, without listing all fields anew for each one: a decoding step would notice."""
+        if value is not None and name in self.__dataclass_fields__:
+            OrderedDict.__setitem__(self, name, value)
+        object.__setattr__(self, name, value)

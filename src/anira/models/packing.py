@@ -7,8 +7,8 @@ one per instance, where padding at the end costs little and needs no mask.
                                            b1 b2 .
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -17,14 +17,20 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from anira.models.masks import restrict
 
+_SHORT: Final = 64
+"""Up to this many tokens the weights of attention take about as much memory as its queries."""
+
 
 class _Spread(torch.autograd.Function):
-    """Copy rows to distinct places of a larger tensor; the gradient is read from there, without any sum."""
+    """Give rows distinct places in a larger tensor, whose other places repeat some row that nobody may read.
+
+    `source` says for each place which row stands there, `place` the reverse. Reading is faster than writing into zeros.
+    """
 
     @staticmethod
-    def forward(ctx: Any, flat: Tensor, place: Tensor, size: int) -> Tensor:
+    def forward(ctx: Any, flat: Tensor, source: Tensor, place: Tensor) -> Tensor:
         ctx.save_for_backward(place)
-        return flat.new_zeros((size, *flat.shape[1:])).index_copy_(0, place, flat)
+        return flat.index_select(0, source)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
@@ -55,6 +61,8 @@ class Packing:
     columns: Int[Tensor, " tokens"]
     num_rows: int
     longest: int
+    _places: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False)
+    """What `_place` has found, by number of heads: all layers of a call ask for the same."""
 
     @staticmethod
     def of(lengths: Int[Tensor, " instances"], total: int, longest: int | None = None) -> "Packing":
@@ -74,22 +82,31 @@ class Packing:
         """Whether all instances are equally long, so that spreading is a mere view."""
         return len(self.rows) == self.num_rows * self.longest
 
-    def spread(self, flat: Shaped[Tensor, "tokens *rest"]) -> Shaped[Tensor, "rows longest *rest"]:
-        """Give every instance its row; the rest is 0."""
-        size = (self.num_rows, self.longest)
+    def lay_out(self, flat: Shaped[Tensor, "tokens heads head"]) -> Shaped[Tensor, "rows heads longest head"]:
+        """Give every instance its row; what lies after its end is for nobody to read."""
+        heads, size = flat.shape[1], flat.shape[2]
         if self.whole:
-            return flat.reshape(*size, *flat.shape[1:])
-        place = self.rows * self.longest + self.columns
-        laid: Tensor = _Spread.apply(flat, place, size[0] * size[1])
-        return laid.view(*size, *flat.shape[1:])
+            return flat.reshape(self.num_rows, self.longest, heads, size).transpose(1, 2)
+        laid: Tensor = _Spread.apply(flat.reshape(-1, size), *self._place(heads))
+        return laid.view(self.num_rows, heads, self.longest, size)
 
-    def gather(self, laid: Float[Tensor, "rows longest *rest"]) -> Float[Tensor, "tokens *rest"]:
+    def take_back(self, laid: Float[Tensor, "rows heads longest head"]) -> Float[Tensor, "tokens heads head"]:
         """Take the tokens back out of their rows."""
-        flat = laid.reshape(-1, *laid.shape[2:])
+        heads, size = laid.shape[1], laid.shape[3]
         if self.whole:
-            return flat
-        taken: Tensor = _Gather.apply(flat, self.rows * self.longest + self.columns)
-        return taken
+            return laid.transpose(1, 2).reshape(-1, heads, size)
+        taken: Tensor = _Gather.apply(laid.reshape(-1, size), self._place(heads)[1])
+        return taken.view(-1, heads, size)
+
+    def _place(self, heads: int) -> tuple[Int[Tensor, " places"], Int[Tensor, " tokens_heads"]]:
+        """Return who stands at each place of (rows, heads, longest), and the place of every head of every token."""
+        if heads not in self._places:
+            head = torch.arange(heads, device=self.rows.device)
+            place = ((self.rows[:, None] * heads + head) * self.longest + self.columns[:, None]).flatten()
+            source = place.new_zeros(self.num_rows * heads * self.longest)
+            source = source.index_copy(0, place, torch.arange(len(place), device=place.device))
+            self._places[heads] = (source, place)
+        return self._places[heads]
 
     def part(self, index: Int[Tensor, " part"]) -> "Packing":
         """Return where some of the tokens stand if each row has them alone, one after the other."""
@@ -111,23 +128,52 @@ class PackedAttention:
 
     def hiding(self, see: Bool[Tensor, "1 tokens"]) -> "PackedAttention":
         """Return the same with only some tokens visible to others."""
-        laid = self.packing.spread(see[0].to(torch.uint8)).bool()
+        laid = self.packing.lay_out(see[0, :, None, None])[:, 0, :, 0]
         return PackedAttention(self.packing, restrict(None, laid))
 
     def attend(self, module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> Tensor:
         """Lay out queries, keys and values, attend, and take the tokens back."""
-        q, k, v = (self.packing.spread(tensor[0].transpose(0, 1)).transpose(1, 2) for tensor in (q, k, v))
-        out = scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            attn_mask=self.mask,
-            dropout_p=options.get("dropout", 0.0),
-            is_causal=self.mask is None,
-            scale=module.scaling,
-            enable_gqa=module.num_key_value_groups > 1,
-        )
-        return self.packing.gather(out.transpose(1, 2)).unsqueeze(0)
+        # squeeze, not [0]: the gradient of an index is written into zeros, in a layout that later copies undo.
+        q, k, v = (self.packing.lay_out(tensor.squeeze(0).transpose(0, 1)) for tensor in (q, k, v))
+        grouped, dropout = module.num_key_value_groups > 1, options.get("dropout", 0.0)
+        plain = self.mask is None and not (grouped or dropout or torch.is_autocast_enabled(q.device.type))
+        if plain and q.is_cpu and self.packing.longest <= _SHORT:
+            flat = (tensor.flatten(0, 1) for tensor in (q, k, v))
+            out: Tensor = _ShortAttention.apply(*flat, module.scaling).view(q.shape)
+        else:
+            out = scaled_dot_product_attention(
+                q,
+                k,
+                v,
+                attn_mask=self.mask,
+                dropout_p=dropout,
+                is_causal=self.mask is None,
+                scale=module.scaling,
+                enable_gqa=grouped,
+            )
+        return self.packing.take_back(out).unsqueeze(0)
+
+
+class _ShortAttention(torch.autograd.Function):
+    """Plain causal attention, written out: on a CPU, short rows are too small for the flash kernel.
+
+    The backward pass is written out too, because autograd would multiply the keys' gradient in a slow layout.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Float[Tensor, "rows longest head"]:
+        later = torch.full(q.shape[1:2] * 2, -torch.inf, dtype=q.dtype, device=q.device).triu(1)
+        weights = torch.baddbmm(later, q, k.mT, alpha=scale).softmax(-1)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale = scale
+        return torch.bmm(weights, v)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        q, k, v, weights = ctx.saved_tensors
+        d_weights = torch.bmm(gradient, v.mT)
+        d_scores = ctx.scale * torch._softmax_backward_data(d_weights, weights, -1, weights.dtype)
+        return torch.bmm(d_scores, k), torch.bmm(d_scores.mT, q), torch.bmm(weights.mT, gradient), None
 
 
 class PartAttention:
@@ -138,7 +184,7 @@ class PartAttention:
 
     def __init__(self, packing: Packing, part: Int[Tensor, " part"], keys: Tensor, values: Tensor) -> None:
         self.asking = packing.part(part)
-        self.keys, self.values = (packing.spread(tensor).transpose(1, 2) for tensor in (keys, values))
+        self.keys, self.values = (packing.lay_out(tensor) for tensor in (keys, values))
         own = torch.full((packing.num_rows, self.asking.longest), packing.longest, device=part.device)
         own = own.index_put((self.asking.rows, self.asking.columns), packing.columns[part])
         self.mask = (torch.arange(packing.longest, device=part.device) <= own[..., None]).unsqueeze(1)
@@ -146,7 +192,7 @@ class PartAttention:
     def attend(self, module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> Tensor:
         """Attend from the asking tokens over all earlier ones of their instance."""
         out = scaled_dot_product_attention(
-            self.asking.spread(q[0].transpose(0, 1)).transpose(1, 2),
+            self.asking.lay_out(q.squeeze(0).transpose(0, 1)),
             self.keys,
             self.values,
             attn_mask=self.mask,
@@ -154,4 +200,4 @@ class PartAttention:
             scale=module.scaling,
             enable_gqa=module.num_key_value_groups > 1,
         )
-        return self.asking.gather(out.transpose(1, 2)).unsqueeze(0)
+        return self.asking.take_back(out).unsqueeze(0)

@@ -2,8 +2,6 @@
 
 runs = planned_runs(read_plan(Path("plans/words.toml")))
 work(runs, LocalExecutor(), out=Path("runs"), jobs=2)
+
+Nothing is imported here: a worker of a cluster, which imports an executor only to start a process, needs no torch.
 """
-
-from anira.sweeps.plan import Group, Plan, PlannedRun, planned_runs, read_plan
-
-__all__ = ["Group", "Plan", "PlannedRun", "planned_runs", "read_plan"]

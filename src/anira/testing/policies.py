@@ -210,6 +210,7 @@ def _state_shape(model: AniraForCausalLM, seed: int) -> str:
             valid=torch.ones(shape, dtype=torch.bool),
             positions=positions,
             rows=torch.zeros_like(positions),
+            ids=torch.ones_like(positions),
             max_depth=MAX_DEPTH,
             select=rule.select,
             threshold=rule.threshold,

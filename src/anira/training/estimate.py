@@ -110,12 +110,12 @@ def full_cost(config: AniraConfig, lengths: NDArray[Any]) -> Cost:
 def activation_bytes(config: AniraConfig, cost: Cost) -> int:
     """Return roughly what a forward pass keeps for the backward pass, in float32.
 
-    For each token and layer: about eleven vectors of hidden_size (residuals, norms, queries, keys, values, attention)
+    For each token and layer: about nine vectors of hidden_size (residuals, norms, queries, keys, values, attention)
     and four of intermediate_size (gate, its activation, up, their product); for each decision two and two; and the
     logits twice. Tests hold it against what the graph really keeps.
     """
     layers = config.num_prelude_layers + config.num_coda_layers + config.num_core_layers * config.max_depth
-    layer = 11 * config.hidden_size + 4 * config.intermediate_size
+    layer = 9 * config.hidden_size + 4 * config.intermediate_size
     decision = 2 * config.hidden_size + 2 * config.intermediate_size
     return _FLOAT * (cost.tokens * (layers * layer + 2 * config.vocab_size) + cost.decisions * decision)
 

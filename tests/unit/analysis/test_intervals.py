@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from anira.analysis.intervals import Estimate, percentile, proportion, wilson
+from anira.analysis.intervals import Estimate, corrected_for_number, percentile, proportion, wilson
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
@@ -67,3 +68,9 @@ def test_an_undefined_value_keeps_its_reason():
     assert percentile(float("nan"), np.zeros(10), "the depth is constant") == Estimate(
         None, reason="the depth is constant"
     )
+
+
+@pytest.mark.parametrize("pvalues", [[0.2], [0.001, 0.04, 0.03], [0.5, 0.01, 0.01, 0.9, 0.0, 1.0]])
+def test_p_values_are_corrected_as_statsmodels_does(pvalues):
+    np.testing.assert_allclose(corrected_for_number(pvalues), multipletests(pvalues, method="holm")[1], rtol=1e-15)
+    assert corrected_for_number([]).size == 0

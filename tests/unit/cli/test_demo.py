@@ -2,13 +2,34 @@ import contextlib
 import io
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 from tests.conftest import Result
 
 from anira.cli import main
 from anira.cli.demo import demo_config
+from anira.cli.train import start_or_resume
+from anira.config import load
+from anira.sweeps.executors import Ending
+from anira.sweeps.executors.local import LocalExecutor
 from anira.tasks import make_task
+from anira.training import TrainConfig
+
+
+class Over:
+    """A job that was done while it was started."""
+
+    def poll(self):
+        return Ending(0)
+
+
+def train_here(executor, jobs):
+    """Train in this process: what a sweep's own processes do is tested with sweeps."""
+    for job in jobs:
+        config, out = job.words[3:]
+        start_or_resume(load(TrainConfig, Path(config)), Path(out))
+    return [Over() for _ in jobs]
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +40,7 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.setenv("COLUMNS", "100")
         patch.setattr("anira.cli.demo.COUNT", 20)
+        patch.setattr(LocalExecutor, "start", train_here)
         status = main(["demo", "--steps", "5", "--out", str(folder)])
     return folder, Result(status, out.getvalue(), err.getvalue())
 

@@ -46,7 +46,7 @@ def test_a_file_holds_the_rows_of_the_task(anira, tmp_path, name, suffix):
 def test_both_formats_hold_the_same_with_probes(anira, tmp_path, name):
     paths = [tmp_path / "rows.jsonl", tmp_path / "rows.parquet"]
     for path in paths:
-        assert anira("export", name, "--split", "train", "-n", 30, "--probes", "--out", path).status == 0
+        assert anira("export", name, "--split", "train", "-n", 8, "--probes", "--out", path).status == 0
     assert read(paths[0]) == read(paths[1])
     probes = {column for column in read(paths[0])[0] if column.startswith("probe_")}
     assert probes == {f"probe_{probe.name}" for probe in make_task(name).probe_specs}

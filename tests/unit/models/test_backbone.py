@@ -5,7 +5,7 @@ import torch
 from tests.models_support import random_ids, random_model, small_config
 from torch import Tensor
 
-from anira.models.backbone import Backbone, RMSNorm
+from anira.models.backbone import Backbone, RMSNorm, _Norm
 from anira.models.noise import position_noise
 
 
@@ -22,6 +22,15 @@ def test_norm_divides_by_the_root_mean_square() -> None:
     norm.weight.data = tensor(16, seed=1)
     expected = norm.weight * x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt()
     torch.testing.assert_close(norm(x), expected, rtol=1e-12, atol=0)
+    with torch.no_grad():
+        torch.testing.assert_close(norm(x), expected, rtol=1e-12, atol=0)
+
+
+def test_norm_has_the_gradient_of_what_it_computes() -> None:
+    norm, x = RMSNorm(16, 1e-2).double(), tensor(2, 5, 16).requires_grad_()
+    assert torch.autograd.gradcheck(_Norm.apply, (x, tensor(16, seed=1).requires_grad_(), 1e-2))
+    norm(torch.zeros_like(x)).sum().backward()
+    assert norm.weight.grad is not None and bool((norm.weight.grad == 0).all())
 
 
 @pytest.mark.parametrize("injection", ["none", "add", "concat-linear"])

@@ -5,8 +5,7 @@ from tests.training_support import tiny_config
 
 from anira.config import UserError
 from anira.config.strict import run_id, stored_values
-from anira.sweeps import Group, Plan, planned_runs, read_plan
-from anira.sweeps.plan import make_plan, parse_seeds
+from anira.sweeps.plan import Group, Plan, make_plan, parse_seeds, planned_runs, read_plan
 from anira.training.presets import preset
 
 PLAN = """

@@ -9,8 +9,8 @@ import pytest
 from tests.training_support import begin, tiny_config, train_tiny
 
 from anira.config.strict import run_id, stored_values
-from anira.sweeps import PlannedRun
 from anira.sweeps.executors import Ending, Job
+from anira.sweeps.plan import PlannedRun
 from anira.sweeps.queue import LIVES, Queue, make_places
 
 

@@ -36,6 +36,8 @@ class Context:
     positions: Int[Tensor, "*tokens"]
     rows: Int[Tensor, "*tokens"]
     """Which sequence a token belongs to; several may lie end to end in one row of the batch."""
+    ids: Int[Tensor, "*tokens"] | None = None
+    """Which token stands there; None where the caller gave embeddings instead."""
     max_depth: int
     """Iterations on offer; more than the model was trained with if the caller asks for it and the policy allows it."""
     training: bool = False
@@ -237,6 +239,10 @@ class ComputePolicy(nn.Module, ABC):
     def num_decisions(self, executed: Int[Tensor, "*tokens"], max_depth: int) -> Int[Tensor, "*tokens"]:
         """Return how many decisions a token with `executed` iterations has cost."""
         return torch.zeros_like(executed)
+
+    def for_rule(self, select: str) -> Self:
+        """Return a policy whose costs are those of deciding by a rule, for a policy whose rules differ in cost."""
+        return self
 
     def float32_flops(self) -> int:
         """Return how much of `decision_flops` stays in float32 under autocast; unless a policy says otherwise, all."""

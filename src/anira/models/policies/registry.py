@@ -5,13 +5,51 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from anira.config import UserError, from_dict, nearest, to_dict
+from anira.models.policies.act import Act
 from anira.models.policies.anira_e import AniraE
 from anira.models.policies.anira_o import AniraO
 from anira.models.policies.base import ComputePolicy
+from anira.models.policies.calm import Calm
+from anira.models.policies.confidence import Confidence
+from anira.models.policies.depth_adaptive import DepthAdaptive
 from anira.models.policies.fixed import Fixed
+from anira.models.policies.huginn import Huginn
+from anira.models.policies.mixture_of_depths import MixtureOfDepths
+from anira.models.policies.mor_expert import MorExpert
+from anira.models.policies.mor_token import MorToken
+from anira.models.policies.nulls import DeepSupervised, Position, Random, TokenType
+from anira.models.policies.oracle_head import OracleHead
+from anira.models.policies.ouro import Ouro
+from anira.models.policies.pondernet import PonderNet
+from anira.models.policies.think_at_hard import ThinkAtHard
+from anira.models.policies.universal import Universal
 
 P = TypeVar("P", bound=type[ComputePolicy])
-_policies: dict[str, type[ComputePolicy]] = {cls.name: cls for cls in (AniraE, AniraO, Fixed)}
+_policies: dict[str, type[ComputePolicy]] = {
+    cls.name: cls
+    for cls in (
+        Act,
+        AniraE,
+        AniraO,
+        Calm,
+        Confidence,
+        DeepSupervised,
+        DepthAdaptive,
+        Fixed,
+        Huginn,
+        MixtureOfDepths,
+        MorExpert,
+        MorToken,
+        OracleHead,
+        Ouro,
+        PonderNet,
+        Position,
+        Random,
+        ThinkAtHard,
+        TokenType,
+        Universal,
+    )
+}
 
 
 def register_policy(cls: P) -> P:

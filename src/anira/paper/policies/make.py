@@ -25,7 +25,7 @@ from anira.paper.policies.runs import (
 )
 from anira.paper.policies.verdicts import answer, verdicts
 from anira.site import write_page
-from anira.sweeps import PlannedRun
+from anira.sweeps.plan import PlannedRun
 
 TWINS: Final = {"words": "words-z6"}
 """Tasks with a twin of equal size in which the order of things does not matter."""

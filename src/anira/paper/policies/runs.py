@@ -17,7 +17,7 @@ from anira.evaluation import EvaluationConfig, evaluate
 from anira.experiments.files import records_folder
 from anira.experiments.setting import Setting, UsedRun
 from anira.models.policies import ComputePolicy, ThresholdRange, policy_class
-from anira.sweeps import Group, Plan, PlannedRun, planned_runs
+from anira.sweeps.plan import Group, Plan, PlannedRun, planned_runs
 from anira.tasks import make_task
 from anira.training import RunFolder, TrainConfig
 from anira.training.config import variant_model
