@@ -90,7 +90,8 @@ def _earned(found: Compared, label: str) -> str:
     row = found.row(label, "above_fixed", "iterations")
     if row["value"] is None:
         return f"Not comparable with fixed depths: {row['reason'] or 'there are none'}."
-    gap = f"{amount(row['value'], quantity('above_fixed'))} points {interval(row['low'], row['high'], quantity('above_fixed'))}".strip()
+    unit = quantity("above_fixed")
+    gap = f"{amount(row['value'], unit)} points {interval(row['low'], row['high'], unit)}".strip()
     words = {
         "above": f"Above trained fixed depths at equal iterations ({gap}): it has earned its depth.",
         "level": f"Not above trained fixed depths at equal iterations ({gap}): it has earned nothing.",
@@ -108,7 +109,8 @@ def _alignment(found: Compared, label: str) -> str:
     if need["value"] is None:
         return "Need is unknown, so alignment cannot be judged."
     if need["value"] < NEED:
-        return f"Need is {amount(need['value'], quantity('need'))} points, less than {100 * NEED:.0f}: alignment cannot be judged."
+        points = amount(need["value"], quantity("need"))
+        return f"Need is {points} points, less than {100 * NEED:.0f}: alignment cannot be judged."
     if slope["value"] is None:
         return f"Alignment is undefined: {slope['reason']}."
     cannot = cannot_show(slope["policy"], "slope")
