@@ -8,7 +8,7 @@ def amount(value: float, unit: Quantity) -> str:
     """Write a value as its quantity wants it: shares in percent, their differences in points; no minus before zero.
 
     >>> from anira.measure import quantity
-    >>> amount(0.8765, quantity("accuracy")), amount(-0.0001, quantity("slope")), amount(662574.2, quantity("flops"))
+    >>> amount(0.877, quantity("accuracy")), amount(-0.0001, quantity("slope")), amount(662574.2, quantity("flops"))
     ('87.7%', '0.00', '662,574')
     >>> amount(0.031, quantity("need"))
     '+3.1'
