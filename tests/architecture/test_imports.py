@@ -21,6 +21,7 @@ ALLOWED = {
     "records": {"config"},
     "evaluation": _EVALUATION,
     "training": {*_EVALUATION, "evaluation"},
+    "testing": {*_MODELS, "tasks", "inference"},
     "bench": {*_EVALUATION, "training"},
     "analysis": {"config", "records"},
     "measure": {"config", "records", "analysis"},

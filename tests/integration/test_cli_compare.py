@@ -26,6 +26,7 @@ class Shallow(Fixed):
 """
 
 
+@pytest.mark.slow
 def test_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = anira("compare", "--policies", "anira-o,fixed", "--seeds", "2", *TINY)
@@ -55,6 +56,7 @@ def test_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch):
     assert (made / "policies-words.html").read_text() == page
 
 
+@pytest.mark.slow
 def test_a_policy_from_outside_is_on_the_leaderboard(anira_child, tmp_path):
     (tmp_path / "mine.py").write_text(OUTSIDE)
     done = anira_child("compare", "--policies", "shallow", "--seeds", "1", "--plugin", "mine", *TINY)

@@ -132,7 +132,13 @@ def _asked(config: EvaluationConfig, cells: list[tuple[Task, int]], subject: Sub
         by_subtask.setdefault(part.subtask, []).append(knob)
     # Only tasks that have subtasks have them in the file.
     knobs = by_subtask[""] if set(by_subtask) == {""} else by_subtask
-    asked = {**asdict(subject), **asdict(config), "knobs": knobs, "select": labels.select}
+    asked = {
+        **asdict(subject),
+        **asdict(config),
+        "knobs": knobs,
+        "select": labels.select,
+        "threshold": labels.threshold,
+    }
     return {"n" if name == "count" else name: value for name, value in asked.items()}
 
 

@@ -30,6 +30,8 @@ def cannot_show(policy: str, quantity: str, subset: str = "all") -> str:
     """
     if quantity in _ALIGNMENT:
         return _FOLLOWS_NOTHING.get(policy, "")
+    if quantity in ("virtual_accuracy", "real_less_virtual") and policy == "fixed":
+        return "fixed depth has no exits"
     if quantity == "depth" and subset == "prompt" and policy in _BLIND_TO_PROMPTS:
         return _OWN_LOSS
     return ""

@@ -20,6 +20,8 @@ class Quantity:
 
 
 _SHARE = "share of instances"
+POINTS: Final = "difference of shares"
+"""Unit of what pages show in percentage points."""
 _DEPTH = "iterations"
 _ALL: Final = (
     Quantity("max_depth", _DEPTH, "Iterations on offer.", digits=0),
@@ -48,7 +50,7 @@ _ALL: Final = (
     ),
     Quantity(
         "need",
-        "difference of shares",
+        POINTS,
         "Accuracy at the policy's own or full depth less accuracy with every token forced to depth 1, hardest knob.",
         digits=1,
         percent=True,
@@ -74,14 +76,14 @@ _ALL: Final = (
     ),
     Quantity(
         "real_less_virtual",
-        "difference of shares",
+        POINTS,
         "Accuracy with real exits less accuracy with virtual ones, on the same instances.",
         digits=1,
         percent=True,
     ),
     Quantity(
         "above_fixed",
-        "difference of shares",
+        POINTS,
         "Accuracy less that of trained fixed depths at equal compute; the subset names the compute.",
         digits=1,
         percent=True,

@@ -1,17 +1,21 @@
 """Numbers as pages write them."""
 
 from anira.measure import Quantity
+from anira.measure.quantities import POINTS
 
 
 def amount(value: float, unit: Quantity) -> str:
-    """Write a value as its quantity wants it; no minus sign before zero.
+    """Write a value as its quantity wants it: shares in percent, their differences in points; no minus before zero.
 
     >>> from anira.measure import quantity
-    >>> amount(0.8765, quantity("accuracy")), amount(-0.0001, quantity("slope")), amount(662574.2, quantity("flops"))
+    >>> amount(0.877, quantity("accuracy")), amount(-0.0001, quantity("slope")), amount(662574.2, quantity("flops"))
     ('87.7%', '0.00', '662,574')
+    >>> amount(0.031, quantity("need"))
+    '+3.1'
     """
     scaled = 100 * value if unit.percent else value
-    return f"{scaled:z,.{unit.digits}f}{'%' if unit.percent else ''}"
+    sign, mark = ("+", "") if unit.unit == POINTS else ("", "%" if unit.percent else "")
+    return f"{scaled:{sign}z,.{unit.digits}f}{mark}"
 
 
 def interval(low: float | None, high: float | None, unit: Quantity) -> str:

@@ -35,7 +35,9 @@ def test_nothing_that_is_given_is_markup():
 def test_a_page_needs_no_other_file():
     html = render(page(chart()))
     assert len(html.encode()) < 1_200_000
-    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", html)
+    before, data, *scripts = re.split("<script.*?>", html)
+    assert not re.search(r"<(link|img|iframe|style)[^>]+(src|href)=", before)
+    assert (data.count("http"), len(scripts)) == (1, 2), "a chart names its schema, and nothing fetches it"
     assert "window.vegaEmbed" in html
     assert render(page(chart())) == html
 

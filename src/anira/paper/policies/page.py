@@ -7,6 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from anira.measure import quantity
+from anira.measure.quantities import POINTS
 from anira.paper.policies.charts import compute_chart, forced_chart, knob_chart, twin_chart
 from anira.paper.policies.measure import Compared
 from anira.paper.policies.verdicts import answer, collapsed_seeds, verdicts
@@ -68,7 +69,7 @@ def leaderboard_texts(found: Compared) -> tuple[list[str], list[list[str]]]:
 
 
 def _leaderboard(found: Compared) -> Section:
-    head = [Cell("policy"), *(Cell(title, "", quantity(name).sentence) for name, _, title in COLUMNS), Cell("seeds")]
+    head = [Cell("policy"), *(_heading(name, title) for name, _, title in COLUMNS), Cell("seeds")]
     table = TablePart(
         title="Leaderboard",
         caption="Means over seeds by each policy's default rule, with 95% t intervals; the most accurate first.",
@@ -76,6 +77,11 @@ def _leaderboard(found: Compared) -> Section:
         rows=[_line(found, name) for name in ranked(found)],
     )
     return Section(title="All policies alike", parts=[table], notes=_undefined(found))
+
+
+def _heading(name: str, title: str) -> Cell:
+    unit = quantity(name)
+    return Cell(title, "points" if unit.unit == POINTS else "nats" if unit.unit == "nats" else "", unit.sentence)
 
 
 def _line(found: Compared, name: str) -> list[Cell]:
@@ -97,6 +103,8 @@ def _seeds(found: Compared, name: str) -> Cell:
 
 def _cell(row: dict[str, Any], name: str) -> Cell:
     unit = quantity(name)
+    if row["quantity"] is None:
+        return Cell("-")
     if row["value"] is None:
         return Cell("undefined", "", row["reason"])
     return Cell(amount(row["value"], unit), interval(row["low"], row["high"], unit), row["reason"])

@@ -1,9 +1,10 @@
 """What the numbers say about each policy, in sentences: need first, then equal compute, then alignment."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from anira.measure import FEWEST, NEED, quantity
+from anira.measure.construction import cannot_show
 from anira.paper.policies.measure import Compared, is_fixed
 from anira.site import Note, amount, interval
 
@@ -89,7 +90,8 @@ def _earned(found: Compared, label: str) -> str:
     row = found.row(label, "above_fixed", "iterations")
     if row["value"] is None:
         return f"Not comparable with fixed depths: {row['reason'] or 'there are none'}."
-    gap = f"{_signed(row)} points {interval(row['low'], row['high'], quantity('above_fixed'))}".strip()
+    unit = quantity("above_fixed")
+    gap = f"{amount(row['value'], unit)} points {interval(row['low'], row['high'], unit)}".strip()
     words = {
         "above": f"Above trained fixed depths at equal iterations ({gap}): it has earned its depth.",
         "level": f"Not above trained fixed depths at equal iterations ({gap}): it has earned nothing.",
@@ -107,21 +109,16 @@ def _alignment(found: Compared, label: str) -> str:
     if need["value"] is None:
         return "Need is unknown, so alignment cannot be judged."
     if need["value"] < NEED:
-        return f"Need is {_signed(need)} points, less than {100 * NEED:.0f}: alignment cannot be judged."
+        points = amount(need["value"], quantity("need"))
+        return f"Need is {points} points, less than {100 * NEED:.0f}: alignment cannot be judged."
     if slope["value"] is None:
         return f"Alignment is undefined: {slope['reason']}."
+    cannot = cannot_show(slope["policy"], "slope")
+    if cannot:
+        return f"Alignment cannot be shown: {cannot}."
     if slope["low"] is None or slope["n"] < FEWEST:
         rise = amount(slope["value"], quantity("slope"))
         return f"Depth is needed; its slope over the knob is {rise}, without a verdict."
     rank = amount(found.row(label, "spearman_knob")["value"], quantity("spearman_knob"))
     way = "rises with" if slope["low"] > 0 else "falls with" if slope["high"] < 0 else "does not follow"
     return f"Depth is needed, and answer depth {way} the knob (Spearman {rank})."
-
-
-def _signed(row: dict[str, Any]) -> str:
-    """Write a difference of shares in points, with its sign.
-
-    >>> _signed({"value": 0.0312})
-    '+3.1'
-    """
-    return f"{100 * row['value']:+z.1f}"
