@@ -109,7 +109,7 @@ MISTAKES = {
     "negative gamma": (f"{PRESET} --policy.gamma -1", "gamma must be at least 0"),
     "sizes of the task": (f"{PRESET} --task.min-size 9", "min_size <= max_size"),
     "heads that do not fit": (f"{PRESET} --model.num-attention-heads 3", "multiple of num_attention_heads 3"),
-    "unshared with a policy": (f"{PRESET} --model.no-shared-core", "takes the fixed policy only"),
+    "unshared with a policy": (f"{PRESET} --model.no-shared-core --model.freeze kv", "takes the fixed policy only"),
     "unknown injection": (f"{PRESET} --model.injection mul", "injection must be one of none, add, concat-linear"),
     "rows that do not fit": (
         f"{PRESET} --task.max-size 20",
