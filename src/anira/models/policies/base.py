@@ -13,7 +13,6 @@ goes through a whole policy; `anira.testing.check_policy` checks one.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -21,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from anira.config import UserError
-from anira.models.policies.rules import ChosenRule, Rules, choose_rule
+from anira.models.policies.rules import NO_RULES, ChosenRule, Rules, choose_rule
 from anira.models.policies.task_loss import TaskLoss
 
 Exits = Literal["real", "virtual"]
@@ -162,7 +161,7 @@ class ComputePolicy(nn.Module, ABC):
     Options: ClassVar[type]
     timing: ClassVar[Literal["none", "early", "online", "route"]]
     causal: ClassVar[Literal["exact", "surrogate", "probe"]] = "exact"
-    rules: Rules = MappingProxyType({})
+    rules: Rules = NO_RULES
     """The rules by which the policy decides without noise, with the thresholds that they take; {}: it has no choice."""
     default_rule: str = ""
     beyond_max_depth: ClassVar[bool] = False

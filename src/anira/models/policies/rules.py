@@ -34,6 +34,9 @@ Rules = Mapping[str, ThresholdRange | None]
 """Rule -> the thresholds that it takes, None for a rule without one."""
 
 
+NO_RULES: Rules = {}
+"""Of a policy that has no choice."""
+
 DISTRIBUTION_RULES: Rules = {
     "mode": None,
     "median": None,
