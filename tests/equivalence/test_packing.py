@@ -103,3 +103,24 @@ BAD = [
 def test_impossible_packings_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         random_model(small_config("anira-e"))(random_ids(1, 6), **arguments)
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracing does it
+def test_a_compiled_step_takes_packed_rows_of_any_length() -> None:
+    model = random_model(small_config("anira-o", max_depth=2)).train()
+    compiled = torch.compile(model, dynamic=True, fullgraph=True, backend="aot_eager")
+    batch = rows()
+    whole = packed(batch, noise_for(model, batch["input_ids"]))
+    for first in (9, 6):  # the longest row decides about shapes
+        kept = torch.arange(9 - first, 21)
+        lengths = torch.tensor([first, 4, 1, 7])
+        parts = {name: whole[name][:, kept] for name in ("input_ids", "labels", "noise")}
+        parts["logits_to_keep"] = (parts["labels"][0, 1:] != -100).nonzero()[:, 0]
+        arguments = {**parts, "lengths": lengths, "max_length": int(lengths.max())}
+        plain, expected = step(model, **arguments)
+        model.zero_grad()
+        out = compiled(**arguments)
+        out.loss.backward()
+        found = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+        torch.testing.assert_close(out.loss, plain.loss, rtol=0, atol=1e-12)
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-11)

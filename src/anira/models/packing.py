@@ -136,10 +136,9 @@ class PackedAttention:
         # squeeze, not [0]: the gradient of an index is written into zeros, in a layout that later copies undo.
         q, k, v = (self.packing.lay_out(tensor.squeeze(0).transpose(0, 1)) for tensor in (q, k, v))
         grouped, dropout = module.num_key_value_groups > 1, options.get("dropout", 0.0)
-        plain = self.mask is None and not (grouped or dropout or torch.is_autocast_enabled(q.device.type))
+        plain = self.mask is None and not (grouped or dropout)
         if plain and q.is_cpu and self.packing.longest <= _SHORT:
-            flat = (tensor.flatten(0, 1) for tensor in (q, k, v))
-            out: Tensor = _ShortAttention.apply(*flat, module.scaling).view(q.shape)
+            out = _short_attention(q, k, v, module.scaling)
         else:
             out = scaled_dot_product_attention(
                 q,
@@ -154,26 +153,12 @@ class PackedAttention:
         return self.packing.take_back(out).unsqueeze(0)
 
 
-class _ShortAttention(torch.autograd.Function):
-    """Plain causal attention, written out: on a CPU, short rows are too small for the flash kernel.
-
-    The backward pass is written out too, because autograd would multiply the keys' gradient in a slow layout.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Float[Tensor, "rows longest head"]:
-        later = torch.full(q.shape[1:2] * 2, -torch.inf, dtype=q.dtype, device=q.device).triu(1)
-        weights = torch.baddbmm(later, q, k.mT, alpha=scale).softmax(-1)
-        ctx.save_for_backward(q, k, v, weights)
-        ctx.scale = scale
-        return torch.bmm(weights, v)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        q, k, v, weights = ctx.saved_tensors
-        d_weights = torch.bmm(gradient, v.mT)
-        d_scores = ctx.scale * torch._softmax_backward_data(d_weights, weights, -1, weights.dtype)
-        return torch.bmm(d_scores, k), torch.bmm(d_scores.mT, q), torch.bmm(weights.mT, gradient), None
+def _short_attention(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Float[Tensor, "rows heads longest head"]:
+    """Return plain causal attention, written out: on a CPU, short rows are too small for the flash kernel."""
+    queries, keys, values = (tensor.flatten(0, 1) for tensor in (q, k, v))
+    later = torch.full((q.shape[2], q.shape[2]), -torch.inf, dtype=q.dtype, device=q.device).triu(1)
+    weights = torch.baddbmm(later, queries, keys.mT, alpha=scale).softmax(-1)
+    return torch.bmm(weights, values).view(q.shape)
 
 
 class PartAttention:

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from anira.models.packing import PackedAttention, Packing, _ShortAttention
+from anira.models.packing import PackedAttention, Packing
 
 
 def tensor(*shape: int, seed: int = 0) -> Tensor:
@@ -21,13 +21,6 @@ def test_tokens_come_back_from_their_rows_and_so_do_their_gradients(lengths: lis
     assert torch.equal(laid[0, :, : lengths[0]], flat[: lengths[0]].transpose(0, 1))
     assert torch.equal(packing.take_back(laid), flat)
     assert torch.autograd.gradcheck(lambda x: packing.take_back(packing.lay_out(x) ** 2), flat)
-
-
-def test_attention_of_short_rows_is_plain_attention_with_its_gradient() -> None:
-    q, k, v = (tensor(3, 4, 5, seed=seed) for seed in range(3))
-    expected = scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3)
-    torch.testing.assert_close(_ShortAttention.apply(q, k, v, 0.3), expected, rtol=0, atol=1e-12)
-    assert torch.autograd.gradcheck(lambda *qkv: _ShortAttention.apply(*qkv, 0.3), (q, k, v))
 
 
 @pytest.mark.parametrize("heads", [1, 4])
