@@ -13,6 +13,7 @@ from anira.cli import (
     COMMANDS,
     analyze,
     bench,
+    compare,
     demo,
     evaluate,
     export,
@@ -157,6 +158,12 @@ def _reproduce(draw: Random) -> Start:
     return ["reproduce", *draw.choice([[], ["nothing"], [draw.choice(ODD)]])], list(_options(reproduce.Options))
 
 
+def _compare(draw: Random) -> Start:
+    """Only what is refused before anything is trained: a comparison takes minutes."""
+    options = [option for option in _options(compare.Options) if option[0] not in ("--task", "--policies", "--yes")]
+    return ["compare", "--task", draw.choice(["nothing", "clrs", *ODD]), "--policies", "fixed"], options
+
+
 _SWEEP = [option for option in _options(sweep.Options) if option[0] != "--dry-run"]
 _START: dict[str, Any] = {
     "tasks": _plain(["tasks"], listing.Options),
@@ -171,6 +178,7 @@ _START: dict[str, Any] = {
     "analyze": _plain(["analyze", "run"], analyze.Options),
     "report": _plain(["report", "run"], report.ReportOptions),
     "reproduce": _reproduce,
+    "compare": _compare,
     "bench": _bench,
     "demo": _plain(["demo"], demo.Options),
 }

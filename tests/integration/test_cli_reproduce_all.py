@@ -8,7 +8,7 @@ import re
 import pytest
 
 from anira.cli import main
-from anira.experiments import ALL, EXPERIMENTS
+from anira.experiments import EXPERIMENTS
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,7 @@ def made(folder):
 
 def test_everything_is_made_from_shared_runs(made, folder):
     pages = {path.stem for path in (folder / "made").glob("*.html")}
-    assert pages == {*ALL, "index"}
+    assert pages == {*(name for name, listed in EXPERIMENTS.items() if not listed.plan), "index"}
     trained = {path.name for path in (folder / "made" / "runs").iterdir()}
     assert trained == {f"{run}-smoke" for listed in EXPERIMENTS.values() for run in listed.runs}
     out, _ = made

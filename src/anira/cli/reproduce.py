@@ -15,7 +15,6 @@ from anira.cli.runs import duration
 from anira.cli.sweep import cores, sweep
 from anira.cli.training_runs import SHORT, check_agreed, expected_seconds, train_missing
 from anira.config import UserError, nearest
-from anira.experiments import ALL as EVERY
 from anira.experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
@@ -63,7 +62,8 @@ def run(argv: list[str]) -> None:
         return
     if options.name not in (ALL, *EXPERIMENTS):
         raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
-    names = list(EVERY) if options.name == ALL else [options.name]
+    every = [name for name, listed in EXPERIMENTS.items() if not listed.plan]  # plans take dozens of runs
+    names = every if options.name == ALL else [options.name]
     _train_missing(names, options)
     _train_planned(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]

@@ -92,8 +92,6 @@ EXPERIMENTS: Final = {
     ),
 }
 """By name; `all` goes through them in this order, and the claims come last because they read the others' files."""
-ALL: Final = tuple(name for name, listed in EXPERIMENTS.items() if not listed.plan)
-"""What `all` makes: the comparison of policies takes dozens of runs, and is made by its own name."""
 
 
 def load_experiment(name: str) -> "Callable[[Setting], Outcome]":
