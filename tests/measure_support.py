@@ -121,4 +121,5 @@ def _token(knob: int, instance_id: int, position: int, depth: int, executed: int
         "exit_probs": None,
         "margin": None,
         "ce": 0.05 if right else 2.0,
+        "change": 0.01 if right else 0.5,
     }

@@ -107,8 +107,9 @@ def test_impossible_packings_are_refused(arguments: dict[str, Any], message: str
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracing does it
 def test_a_compiled_step_takes_packed_rows_of_any_length() -> None:
-    model = random_model(small_config("anira-o", max_depth=2)).train()
-    compiled = torch.compile(model, dynamic=True, fullgraph=True, backend="aot_eager")
+    model = random_model(small_config("anira-o", max_depth=2, num_prelude_layers=0)).train()
+    # This backend takes the graph as it is. That it also works backwards shows a run (test_train_resume.py).
+    compiled = torch.compile(model, dynamic=True, fullgraph=True, backend="eager")
     batch = rows()
     whole = packed(batch, noise_for(model, batch["input_ids"]))
     for first in (9, 6):  # the longest row decides about shapes

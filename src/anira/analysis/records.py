@@ -25,7 +25,7 @@ from anira.records import RECORDS_VERSION
 from anira.records.checks import check_files
 from anira.records.opening import open_tables
 
-_READABLE = (1, RECORDS_VERSION)  # version 1 has no cross-entropy
+_READABLE = tuple(range(1, RECORDS_VERSION + 1))
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
     run_config(folder)  # records of another run are refused
     version = asked["records_version"]
     if version not in _READABLE:
-        readable = " and ".join(map(str, _READABLE))
+        readable = ", ".join(map(str, _READABLE))
         raise UserError(f"{folder} has records of version {version}, and this anira reads {readable}: evaluate again")
     name = _choose_subtask(folder, subtask)
     instances, tokens = (_knob_files(folder, asked["files"], table, name) for table in ("instances", "tokens"))

@@ -181,10 +181,12 @@ def _start(config: "TrainConfig", options: TrainOptions) -> None:
 def _check(config: "TrainConfig", trackers: Sequence[str]) -> None:
     """Find what would stop a run at its beginning, before there is a folder of it."""
     from anira.training.fitting import check_fits
+    from anira.training.stages import check_stage
     from anira.training.trackers import check_installed
 
     for kind in trackers:
         check_installed(kind)
+    check_stage(config)
     check_fits(config)
 
 

@@ -57,6 +57,8 @@ class Prediction:
     """Whether those who did not run were invisible."""
     ce: Array | None = None
     """Minus the log probability, in nats, of what should be predicted: the label, or else the next token of the row."""
+    change: Array | None = None
+    """How much the last iteration changed the state, relative to its norm; known where all tokens are forced."""
 
     @staticmethod
     def concat(parts: Sequence["Prediction"]) -> "Prediction":
@@ -77,7 +79,9 @@ def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Predicti
     """Run the model over rows that are padded on the right."""
     if settings.depth is not None:
         depths = torch.full((int(rows.lengths.sum()),), settings.depth, device=model.device)
-        return _prediction(_read(model, rows, exit_depth=depths), rows)
+        output = _read(model, rows, exit_depth=depths, output_iteration_states=True)
+        assert output.iteration_states is not None
+        return _prediction(output, rows, _change(*output.iteration_states[settings.depth - 1 : settings.depth + 1]))
     output = _read(model, rows, **settings.call())
     if settings.override == "permuted":
         assert output.exit_depth is not None
@@ -97,7 +101,8 @@ def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None,
     output: AniraOutput = model(ids[valid][None], lengths=lengths, exit_depth=depths, active=active, **rule)
     names = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth", "ran")
     picked: dict[str, Any] = {name: output[name][0] for name in names if name in output}
-    return AniraOutput(**picked, hides=output.hides)
+    states = tuple(state[0] for state in output.iteration_states or ())
+    return AniraOutput(**picked, hides=output.hides, iteration_states=states or None)
 
 
 def runs_active(model: AniraForCausalLM) -> bool:
@@ -113,7 +118,7 @@ def _valid(rows: Rows) -> NDArray[np.bool_]:
     return np.arange(rows.input_ids.shape[1]) < rows.lengths[:, None]
 
 
-def _prediction(output: AniraOutput, rows: Rows) -> Prediction:
+def _prediction(output: AniraOutput, rows: Rows, change: Tensor | None = None) -> Prediction:
     """Lay what was said about each token out in rows, with 0 at padding."""
     valid = _valid(rows)
 
@@ -137,7 +142,18 @@ def _prediction(output: AniraOutput, rows: Rows) -> Prediction:
         None if output.ran is None else laid(output.ran),
         bool(output.hides),
         laid(cross_entropy(at_least_float32(output.logits), targets, ignore_index=IGNORE, reduction="none")),
+        None if change is None else laid(change),
     )
+
+
+def _change(before: Tensor, after: Tensor) -> Tensor:
+    """Return how much an iteration changed each token's state, relative to the norm of what it became.
+
+    >>> _change(torch.tensor([[3.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([0.8000])
+    """
+    before, after = at_least_float32(before), at_least_float32(after)
+    return (after - before).norm(dim=-1) / after.norm(dim=-1).clamp(min=torch.finfo(after.dtype).tiny)
 
 
 def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Settings) -> tuple[Rows, Prediction]:

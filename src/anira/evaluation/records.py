@@ -68,6 +68,7 @@ TOKEN_SCHEMA: Final[dict[str, Any]] = {
     "exit_probs": pl.List(pl.Float32),
     "margin": pl.Float32,
     "ce": pl.Float32,
+    "change": pl.Float32,
 }
 """Columns of the token table, one row an input position; probes follow as probe_*."""
 

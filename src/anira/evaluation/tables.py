@@ -125,6 +125,7 @@ def token_table(
             "exit_probs": _optional(prediction.exit_probs, row, position, pl.List(pl.Float32)),
             "margin": _optional(_margin(prediction.exit_probs, labels), row, position, pl.Float32),
             "ce": _optional(prediction.ce, row, position, pl.Float32).set(pl.Series(last), None),
+            "change": _optional(prediction.change, row, position, pl.Float32),
         }
     )
     table = table.cast(pl.Schema(TOKEN_SCHEMA)).select(*TOKEN_SCHEMA)

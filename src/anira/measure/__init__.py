@@ -61,6 +61,7 @@ def _rows(run: RunRecords, price: float, rng: np.random.Generator, draws: int) -
         yield from choice.constancy_rows(one)
         yield from choice.alignment_rows(one, rng=rng, draws=draws)
     yield from required.forced_rows(run)
+    yield from required.settled_rows(run)
     yield from required.need_rows(run, rng=rng, draws=draws)
     yield from required.oracle_rows(run, rng=rng, draws=draws)
     yield from required.regret_rows(run, price=price, rng=rng, draws=draws)

@@ -68,6 +68,13 @@ _ALL: Final = (
         digits=3,
     ),
     Quantity(
+        "settled",
+        "share of tokens",
+        "Share of tokens whose state the last of all iterations changes by less than 3% of its norm.",
+        digits=1,
+        percent=True,
+    ),
+    Quantity(
         "virtual_accuracy",
         _SHARE,
         "Share answered right with virtual exits: all iterations run, and the state at the exit is picked.",

@@ -8,7 +8,7 @@ instance, whatever the number of instances.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -20,6 +20,9 @@ from anira.config import UserError
 from anira.measure.tidy import Labels
 from anira.records import ASKED
 from anira.records.overrides import forced_depth
+
+SETTLED: Final = 0.03
+"""Relative change of a state below which it counts as settled: the threshold of Huginn's latent criterion."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Records:
     """A row per answer token: knob, number, position, exit_depth, ce."""
     depths: Mapping[int, int]
     """Exit depth -> how many tokens have it."""
+    settled: int | None
+    """Tokens whose state the last iteration changed by less than SETTLED of its norm; null where it was not noted."""
 
     @property
     def seen(self) -> pl.DataFrame:
@@ -120,12 +125,13 @@ def _read(folder: Path, subtask: str) -> Records:
     first = pl.col("instance_id").min().over("knob")
     instances = instance_table(evaluation).with_columns(number=pl.col("instance_id") - first)
     tokens = evaluation.tokens.filter(pl.col("target_kind") == "answer")
-    ce = (
-        [pl.col("ce")] if "ce" in evaluation.tokens.collect_schema().names() else [pl.lit(None, pl.Float64).alias("ce")]
-    )
-    answers = evaluation.collect(tokens.select("instance_id", "position", pl.col("exit_depth").cast(pl.Int64), *ce))
+    ce, change = (_column(evaluation.tokens, name) for name in ("ce", "change"))  # older records do not have them
+    answers = evaluation.collect(tokens.select("instance_id", "position", pl.col("exit_depth").cast(pl.Int64), ce))
     places = instances.select("instance_id", "knob", "number", "split")
     counts = evaluation.collect(evaluation.tokens.group_by("exit_depth").agg(pl.len()))
+    settled = evaluation.collect(
+        evaluation.tokens.select(pl.when(change.null_count() == 0).then((change < SETTLED).sum()))
+    )
     row = instances.row(0, named=True)
     policy = run_config(folder).get("model", {}).get("policy", {}).get("name", row["variant"])
     return Records(
@@ -134,4 +140,9 @@ def _read(folder: Path, subtask: str) -> Records:
         instances,
         answers.join(places, on="instance_id"),
         dict(counts.iter_rows()),
+        settled.item(),
     )
+
+
+def _column(table: pl.LazyFrame, name: str) -> pl.Expr:
+    return pl.col(name) if name in table.collect_schema().names() else pl.lit(None, pl.Float64).alias(name)

@@ -6,6 +6,7 @@ CE + 0.02 d       1.32   0.44   0.46   0.28     regret of exit depth 2: 0.44 - 0
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from anira.measure.reading import Records, RunRecords
 from anira.measure.tidy import Row, make_row
 
 _PLACE = ("knob", "number", "question")
+_OLD: Final = "the records do not have the change of states: evaluate again"
 
 
 def forced_rows(run: RunRecords) -> Iterator[Row]:
@@ -27,6 +29,18 @@ def forced_rows(run: RunRecords) -> Iterator[Row]:
     for depth, one in run.forced.items():
         for row in accuracy_rows(one, "forced_accuracy", f"depth-{depth}"):
             yield {**row, **{name: getattr(run.main.labels, name) for name in ("select", "threshold", "decode")}}
+
+
+def settled_rows(run: RunRecords) -> Iterator[Row]:
+    """Yield how many of the tokens have come to rest when everyone has run all iterations."""
+    main = run.main
+    full = run.forced.get(main.max_depth)
+    if full is None or full.settled is None:
+        why = f"no evaluation with every token forced to depth {main.max_depth}" if full is None else _OLD
+        yield make_row(main.labels, "settled", Estimate(None, reason=why), n=0)
+        return
+    total = sum(full.depths.values())
+    yield make_row(main.labels, "settled", Estimate(full.settled / total), n=total)
 
 
 def need_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:

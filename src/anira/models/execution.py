@@ -280,7 +280,8 @@ class _ActiveRun:
         """The same where nobody ever leaves: tokens skip iterations, or have keys and values in every later layer."""
         assert self.stored is not None
         onwards = route.see is None
-        self.hides = self.hides or not onwards
+        if not onwards:
+            self.hides = self.store.skips = True
         shared = self.backbone.shared_core
         if self.state_frozen and onwards:
             stale = (~route.run if not shared else ~route.run & ~self.stored).nonzero()[:, 0]

@@ -18,7 +18,7 @@ after = ["s3"]                             # begins when these are finished
 import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,9 @@ from anira.config.strict import run_id, stored_values
 from anira.training import TrainConfig
 from anira.training.overrides import PAYS, compiler, override
 from anira.training.presets import preset
+from anira.training.stages import check_stage
 
+_START = "init_from"
 _OWN = {"seed": "seeds", "threads": "threads of the plan"}  # options that a plan has a word of its own for
 
 
@@ -40,7 +42,8 @@ class Group:
     name: str = ""
     seeds: tuple[int, ...] = (0,)
     set: Mapping[str, Any] = field(default_factory=dict)
-    """Options that are not the preset's, by the names that `anira train` has for them."""
+    """Options that are not the preset's, by the names that `anira train` has for them. An init_from that names a group
+    means its run of the same seed."""
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """Options of which every combination of values is run."""
     after: tuple[str, ...] = ()
@@ -136,28 +139,44 @@ def planned_runs(plan: Plan) -> list[PlannedRun]:
     """Return all runs of a plan, each once, in its order; what cannot be run is an error."""
     _check_names(plan.groups)
     made: dict[str, PlannedRun] = {}
-    of_group: dict[str, set[str]] = {}
-    for group in _in_order(plan.groups):
-        after = frozenset().union(*(of_group[name] for name in group.after))
-        runs = _runs(group, plan.threads, after)
+    of_group: dict[str, list[PlannedRun]] = {}
+    for group in _in_order([_after_first_stage(group, plan.groups) for group in plan.groups]):
+        runs = _runs(group, plan.threads, {name: of_group[name] for name in group.after})
         if group.name:
-            of_group[group.name] = {run.id for run in runs}
+            of_group[group.name] = runs
         for run in runs:
             made.setdefault(run.id, run)
     return list(made.values())
 
 
-def _runs(group: Group, threads: int, after: frozenset[str]) -> list[PlannedRun]:
+def _runs(group: Group, threads: int, earlier: Mapping[str, Sequence[PlannedRun]]) -> list[PlannedRun]:
     runs = []
-    for name in group.presets:
-        for values in itertools.product(*group.grid.values()):
-            changes = {**group.set, **dict(zip(group.grid, values, strict=True))}
-            for seed in group.seeds:
-                config = override(preset(name, seed=seed), {"threads": threads, **changes})
-                if "compile" not in changes:
-                    config = override(config, {"compile": config.steps >= PAYS and compiler() is not None})
-                runs.append(PlannedRun(id=run_id(stored_values(config)), config=config, changes=changes, after=after))
+    after = frozenset(run.id for some in earlier.values() for run in some)
+    for name, values, seed in itertools.product(group.presets, itertools.product(*group.grid.values()), group.seeds):
+        changes = {**group.set, **dict(zip(group.grid, values, strict=True))}
+        if changes.get(_START) in earlier:
+            changes[_START] = _first_stage(changes[_START], earlier[changes[_START]], seed)
+        config = override(preset(name, seed=seed), {"threads": threads, **changes})
+        check_stage(config)
+        if "compile" not in changes:
+            config = override(config, {"compile": config.steps >= PAYS and compiler() is not None})
+        runs.append(PlannedRun(id=run_id(stored_values(config)), config=config, changes=changes, after=after))
     return runs
+
+
+def _after_first_stage(group: Group, groups: Sequence[Group]) -> Group:
+    """Return a group that also waits for the one whose runs it starts from, if it names one."""
+    start = group.set.get(_START)
+    named = start in {other.name for other in groups if other.name}
+    return replace(group, after=tuple(dict.fromkeys((*group.after, str(start))))) if named else group
+
+
+def _first_stage(name: str, runs: Sequence[PlannedRun], seed: int) -> str:
+    """Return the run of a group from which a run with this seed starts."""
+    found = [run.id for run in runs if run.config.seed == seed]
+    if len(found) != 1:
+        raise UserError(f"init_from = {name!r} must name a group with one run of seed {seed}, not {len(found)}")
+    return found[0]
 
 
 def _group(data: Any) -> Group:

@@ -22,6 +22,9 @@ BACKBONES: Final[tuple[dict[str, Any], ...]] = (
 )
 """A core of one layer with a coda and without, one of two layers (freeze = "kv"), and layers that are not shared."""
 
+SHORTEST: Final[dict[str, Any]] = {"num_coda_layers": 0, "max_depth": 3}
+"""For graphs that are compiled, which takes seconds per layer."""
+
 
 def make_model(options: Mapping[str, Any], backbone: Mapping[str, Any], seed: int) -> AniraForCausalLM:
     """Return a model in eval mode whose weights are large enough for tokens to differ in depth."""
@@ -47,14 +50,15 @@ def left_padding() -> Tensor:
     return (torch.arange(TIME) >= 2 * torch.arange(BATCH)[:, None]).long()
 
 
-def make_noise(model: AniraForCausalLM, ids: Tensor) -> dict[str, Tensor]:
-    """Return what a training step gives the policy: numbers per token and per step."""
+def make_noise(model: AniraForCausalLM, ids: Tensor) -> dict[str, Any]:
+    """Return what a training step gives the policy: numbers per token and per step, and the depth drawn by them."""
     policy, (rows, positions) = model.policy, (torch.arange(size) for size in ids.shape)
-    given: dict[str, Tensor] = {}
+    given: dict[str, Any] = {}
     if policy.noise_width:
         given["noise"] = uniform_noise(seed=1, step=2, rows=rows, positions=positions, width=policy.noise_width)
     if policy.step_noise_width:
         given["step_noise"] = step_noise(seed=1, step=2, width=policy.step_noise_width)
+        given["max_depth"] = policy.depth_for_step(given["step_noise"], progress=0.0)
     return given
 
 

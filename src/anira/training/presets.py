@@ -148,7 +148,7 @@ CPU["words"] = replace(
     base=1.25,
     zero_start=True,
     task={"group": "S3", "min_letters": 10, "max_letters": 10},
-    run={"warmup_steps": 100, "schedule": "linear", "betas": (0.9, 0.98), "steps": 4000, "max_offset": 5},
+    run={"warmup_steps": 100, "schedule": "linear", "betas": (0.9, 0.98), "steps": 2000, "max_offset": 5},
 )
 CPU["words-z6"] = replace(CPU["words"], task={**CPU["words"].task, "group": "Z6"})
 

@@ -8,6 +8,7 @@ from torch import nn
 
 from anira.config import UserError
 from anira.models import AniraForCausalLM
+from anira.models.policies import policy_class
 from anira.training.config import TrainConfig
 from anira.training.run import load_run
 
@@ -22,6 +23,17 @@ def find_run(run_id: str, roots: Iterable[Path]) -> Path:
         if (place / "config.json").is_file():
             return place
     raise UserError(f"there is no run {run_id!r} to start from; looked for {', '.join(map(str, places))}")
+
+
+def check_stage(config: TrainConfig) -> None:
+    """Raise a UserError if a second stage does not say which run was its first."""
+    model = config.make_model_config(config.make_task())
+    policy = policy_class(model.policy["name"])(model)
+    if policy.first_stage and not config.init_from:
+        raise UserError(
+            f"with these options, policy {policy.name!r} is trained in a second stage, which starts from "
+            f"{policy.first_stage}: name that run with --init-from"
+        )
 
 
 def check_init(config: TrainConfig, root: Path) -> None:

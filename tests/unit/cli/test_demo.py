@@ -27,7 +27,7 @@ class Over:
 def train_here(executor, jobs):
     """Train in this process: what a sweep's own processes do is tested with sweeps."""
     for job in jobs:
-        config, out = job.words[3:]
+        config, out = job.words[3:5]  # the names of plug-ins follow
         start_or_resume(load(TrainConfig, Path(config)), Path(out))
     return [Over() for _ in jobs]
 

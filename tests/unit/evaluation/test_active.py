@@ -12,7 +12,7 @@ from anira.evaluation import predict as module
 from anira.evaluation.predict import Settings, predict
 from anira.models import AniraForCausalLM
 
-ROUNDED = ("expected_depth", "exit_probs", "margin", "ce")
+ROUNDED = ("expected_depth", "exit_probs", "margin", "ce", "change")
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     *[("mano", policy, {}) for policy in ("anira-e", "anira-o", "fixed", "similarity", "similarity-running")],
     *[("brevo", "anira-o", {"select": rule}) for rule in ("mode", "mean")],

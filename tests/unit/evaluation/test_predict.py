@@ -128,8 +128,12 @@ def test_forced_answers_come_from_a_run_with_every_token_at_that_depth(tmp_path,
         assert set(instances["override"]) == {name}
         assert set(tokens["exit_depth"]) == set(tokens["executed"]) == {depth}
         for i in range(6):
-            out = forward(model, rows.ids(i), exit_depth=torch.full((1, int(rows.lengths[i])), depth))
+            forced = torch.full((1, int(rows.lengths[i])), depth)
+            out = forward(model, rows.ids(i), exit_depth=forced, output_iteration_states=True)
             assert tokens.filter(instance_id=i)["predicted_id"].to_list() == out.logits[0].argmax(-1).tolist()
+            before, after = out.iteration_states[depth - 1][0], out.iteration_states[depth][0]
+            change = (after - before).norm(dim=-1) / after.norm(dim=-1)
+            assert tokens.filter(instance_id=i)["change"].to_list() == pytest.approx(change.tolist(), rel=1e-4)
 
 
 @pytest.mark.parametrize("override", ["depth-0", "depth-", "depth-1x", "deep"])

@@ -14,6 +14,7 @@ from anira.analysis import load_evaluation
 from anira.config import UserError
 from anira.config.sealed import write_sealed
 from anira.evaluation import EvaluationConfig, RecordFolder, evaluate
+from anira.records import RECORDS_VERSION
 
 TEXT, LONG, INT, FLOAT, TRUTH = pl.String, pl.Int64, pl.Int32, pl.Float32, pl.Boolean
 INSTANCES = {
@@ -27,7 +28,7 @@ TOKENS = {
     **{"run_id": TEXT, "step": LONG, "instance_id": LONG, "knob": LONG, "position": INT, "input_id": INT},
     **{"input_text": TEXT, "target_id": INT, "target_kind": TEXT, "predicted_id": INT, "correct": TRUTH},
     **{"exit_depth": pl.Int16, "executed": pl.Int16, "expected_depth": FLOAT, "exit_probs": pl.List(FLOAT)},
-    **{"margin": FLOAT, "ce": FLOAT},
+    **{"margin": FLOAT, "ce": FLOAT, "change": FLOAT},
 }
 
 
@@ -73,7 +74,7 @@ def test_the_folder_says_what_was_asked(tmp_path):
     asked = json.loads((tmp_path / "e" / "evaluation.json").read_text())
     expected = {"step": 7, "knobs": [1, 2], "n": 3, "select": "quantile", "threshold": 0.75, "decode": "parallel"}
     assert expected.items() <= asked.items()
-    assert (asked["override"], asked["records_version"], asked["complete"]) == ("", 2, True)
+    assert (asked["override"], asked["records_version"], asked["complete"]) == ("", RECORDS_VERSION, True)
     assert (asked["run_id"], asked["variant"], asked["seed"]) == ("run", "anira-o", 3)
     names = {"instances-k001.parquet", "instances-k002.parquet", "tokens-k001.parquet", "tokens-k002.parquet"}
     assert {path.name for path in (tmp_path / "e").iterdir()} == names | {"evaluation.json"}

@@ -101,6 +101,14 @@ def test_the_forced_depth_curve(aligned):
     assert dict(rows.select("subset", "value").iter_rows()) == {f"depth-{d}": d / 4 for d in (1, 2, 3, 4)}
 
 
+def test_settled_tokens_are_those_of_full_depth(tmp_path):
+    half = Planted(own=required, required=lambda knob, number: 1 + 4 * (number % 2))  # half are wrong at full depth
+    table = measure(write_run(tmp_path, half), draws=50)
+    assert estimate(table, "settled")["value"] == pytest.approx(0.5)
+    alone = measure(tmp_path / half.run_id / "records" / "final", draws=50)
+    assert estimate(alone, "settled")["reason"] == "no evaluation with every token forced to depth 4"
+
+
 def test_what_was_not_evaluated_is_undefined_with_a_reason(tmp_path):
     table = measure(write_run(tmp_path, ALIGNED, ("", "depth-1", "depth-4")), draws=50)
     for quantity in ("oracle_depth", "spearman_oracle", "regret"):

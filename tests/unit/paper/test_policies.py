@@ -6,12 +6,14 @@ import pytest
 from tests.measure_support import Planted, write_run
 
 from anira.config import UserError
-from anira.models.policies import AniraO, ComputePolicy, Fixed, ThresholdRange
+from anira.models.policies import AniraO, Fixed, ThresholdRange
 from anira.paper.policies.measure import compared, is_shallow
 from anira.paper.policies.page import leaderboard_texts, make_page
-from anira.paper.policies.runs import Comparison, check, plan, swept
+from anira.paper.policies.runs import Comparison, _policy, check, plan, swept
 from anira.paper.policies.verdicts import answer, collapsed_seeds, earned, verdicts
 from anira.site import render
+from anira.training.overrides import override
+from anira.training.presets import preset
 
 
 def required(knob, number):
@@ -122,11 +124,12 @@ def test_fixed_depth_is_trained_at_every_depth():
 
 
 def test_thresholds_lie_in_the_range_of_the_rule():
-    assert swept(Fixed) == []
-    assert [threshold for _, threshold in swept(AniraO)] == [0.1, 0.3, 0.5, 0.7, 0.9]
+    assert swept(Fixed.rules, "") == []
+    assert [threshold for _, threshold in swept(AniraO.rules, "median")] == [0.1, 0.3, 0.5, 0.7, 0.9]
+    settling = {"kl": ThresholdRange(low=0.0, high=10.0, default=0.0005)}
+    assert [threshold for _, threshold in swept(settling, "kl")] == [3.125e-05, 0.000125, 0.002, 0.008]
 
-    class Settling(ComputePolicy):
-        name, default_rule = "settling", "kl"
-        rules = {"kl": ThresholdRange(low=0.0, high=10.0, default=0.0005)}  # noqa: RUF012
 
-    assert [threshold for _, threshold in swept(Settling)] == [3.125e-05, 0.000125, 0.002, 0.008]
+def test_the_options_of_a_policy_decide_which_rule_is_swept():
+    calm = [_policy(override(preset("words-calm-smoke"), {"policy.confidence": kind})) for kind in ("margin", "cosine")]
+    assert [{select for select, _ in swept(one.rules, one.rule().select)} for one in calm] == [{"margin"}, {"cosine"}]

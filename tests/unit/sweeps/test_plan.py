@@ -66,6 +66,18 @@ def test_a_run_that_is_planned_twice_is_run_once():
     assert len(planned_runs(Plan(groups=(group, group)))) == 1
 
 
+STAGE_1 = {"name": "one", "presets": ["words-ouro-smoke"], "seeds": [0, 1]}
+FROM_1 = {"policy.stage": 2, "init_from": "one", "frozen": "backbone"}
+STAGE_2 = {"presets": ["words-ouro-smoke"], "seeds": [0, 1], "set": {"policy.stage": 2}}
+
+
+def test_a_second_stage_starts_from_the_run_of_its_seed():
+    planned = planned_runs(make_plan({"runs": [{**STAGE_2, "set": FROM_1}, STAGE_1]}))
+    first, second = planned[:2], planned[2:]
+    assert [run.config.init_from for run in second] == [run.id for run in first]
+    assert all(run.after == {other.id for other in first} for run in second)
+
+
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
@@ -89,6 +101,8 @@ def test_a_run_that_is_planned_twice_is_run_once():
         ({"runs": [{"presets": ["mano-fixed-smoke"], "after": ["x"]}]}, "names no group"),
         ({"runs": [{"presets": ["mano-fixed-smoke"], "name": "x", "after": ["x"]}]}, "wait for each other"),
         ({"runs": [{"presets": ["mano-fixed-smoke"], "name": "x"}] * 2}, "two groups"),
+        ({"runs": [STAGE_2]}, "starts from a gate of stage 1: name that run with --init-from"),
+        ({"runs": [STAGE_1, {**STAGE_2, "set": FROM_1, "seeds": [0, 7]}]}, "one run of seed 7, not 0"),
         ({"runs": [{"presets": ["mano-fixed-smoke"]}], "hours": 0}, "hours must be a positive"),
         ({"runs": [{"presets": ["mano-fixed-smoke"]}], "hours": "long"}, "hours must be a positive"),
         ({"runs": [{"presets": ["mano-fixed-smoke"]}], "threads": 0}, "threads must be a whole number"),

@@ -26,9 +26,10 @@ from anira.testing import policies as kit
 
 
 @pytest.fixture(autouse=True)
-def one_seed(monkeypatch):
+def one_model(monkeypatch):
     """A defect shows in the first model; more of them only take time."""
     monkeypatch.setattr(kit, "SEEDS", (0,))
+    monkeypatch.setattr(kit, "BACKBONES", kit.BACKBONES[:1])
     monkeypatch.setattr(kit, "compiles", lambda model: "")
 
 

@@ -172,6 +172,8 @@ class ComputePolicy(nn.Module, ABC):
     """Whether anything depends on `Context.progress`."""
     noise_width: int = 0
     step_noise_width: int = 0
+    first_stage: str = ""
+    """What an earlier run must have trained before these options can be; empty: training starts from nothing."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()

@@ -81,7 +81,10 @@ class Calm(ComputePolicy):
         super().__init__(config)
         learns = self.options.confidence == "classifier"
         self.classifier = Router(config, bias=True, detach=True) if learns else None
+        if not learns:
+            self.rules = {name: bounds for name, bounds in self.rules.items() if name != "classifier"}
         self.uses_global_means = learns
+        self.first_stage = "a model that was trained to answer after every iteration" if learns else ""
         self._longest = config.max_position_embeddings
         size = config.hidden_size
         head, cosine = 2 * size * config.vocab_size, 3 * 2 * size
@@ -90,13 +93,12 @@ class Calm(ComputePolicy):
 
     def rule(self, select: str | None = None, threshold: float | None = None) -> ChosenRule:
         """Return the rule of the call, or that of the options; a classifier must have been trained."""
-        chosen = choose_rule(self.name, self.rules, self.options.confidence, select, threshold)
-        if chosen.select == "classifier" and self.classifier is None:
+        if select == "classifier" and self.classifier is None:
             raise UserError(
                 "this model has no exit classifier: train one from it with --policy.confidence classifier, "
                 "--init-from RUN and --frozen backbone"
             )
-        return chosen
+        return choose_rule(self.name, self.rules, self.options.confidence, select, threshold)
 
     def begin(self, h0: Tensor, ctx: Context) -> CalmState:
         """Everyone goes on; find the threshold of every token."""
@@ -146,7 +148,7 @@ class Calm(ComputePolicy):
         states = torch.stack(state.states)
         depths = torch.arange(1, len(states) + 1, device=h.device).to(h.dtype)
         weights = (depths / depths.sum()).view(-1, *[1] * (h.dim() - 1)).expand(states.shape[:-1])
-        return Readout(states, weights, through="head")
+        return Readout(states, weights, chosen=state.exit_depth - 1, through="head")
 
     def loss(self, state: CalmState, task: TaskLoss) -> dict[str, Tensor]:
         """Return the classifier's cross-entropy: is the prediction after each iteration already the last one?"""

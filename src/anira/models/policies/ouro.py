@@ -78,6 +78,7 @@ class Ouro(UnrolledPolicy):
         least = 3 if options.looks == "back" else 2
         if options.stage == 2 and config.max_depth < least:
             raise UserError(f"stage 2 that looks {options.looks} has targets from max_depth {least} on: raise it")
+        self.first_stage = "a gate of stage 1" if options.stage == 2 else ""
         start = {"detach": options.detach or options.stage == 2, "bias": options.bias, "zero": options.zero_start}
         self.decider = LinearGate(config, **start) if options.gate == "linear" else Decider(config, 1, **start)
 

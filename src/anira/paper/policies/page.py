@@ -26,6 +26,7 @@ COLUMNS: Final = (
     ("spearman_oracle", "all", "Spearman, oracle depth"),
     ("regret", "answer", "regret"),
     ("real_less_virtual", "all", "real less virtual"),
+    ("settled", "all", "settled tokens"),
     ("depth", "answer", "answer depth"),
     ("depth", "prompt", "prompt depth"),
 )

@@ -16,7 +16,7 @@ from anira.config import UserError, nearest, to_dict
 from anira.evaluation import EvaluationConfig, evaluate
 from anira.experiments.files import records_folder
 from anira.experiments.setting import Setting, UsedRun
-from anira.models.policies import ComputePolicy, ThresholdRange, policy_class
+from anira.models.policies import ComputePolicy, Rules, ThresholdRange, policy_class
 from anira.sweeps.plan import Group, Plan, PlannedRun, planned_runs
 from anira.tasks import make_task
 from anira.training import RunFolder, TrainConfig
@@ -131,8 +131,10 @@ def own_evaluation(run: UsedRun) -> list[Path]:
     return [run.folder / "records" / "final"]
 
 
-def _policy(config: TrainConfig) -> type[ComputePolicy]:
-    return policy_class(config.model["policy"]["name"])
+def _policy(config: TrainConfig) -> ComputePolicy:
+    """Return the policy with its options, which may decide its rules."""
+    model = config.make_model_config(config.make_task())
+    return policy_class(model.policy["name"])(model)
 
 
 def _complete(run: UsedRun, setting: Setting) -> list[Path]:
@@ -157,31 +159,30 @@ def _serves(asked: Mapping[str, Any], wanted: EvaluationConfig, main: Mapping[st
     )
 
 
-def _wanted(policy: type[ComputePolicy], max_depth: int, count: int) -> dict[str, EvaluationConfig]:
+def _wanted(policy: ComputePolicy, max_depth: int, count: int) -> dict[str, EvaluationConfig]:
     """Return the evaluations of a run beside the one that ends its training, by name."""
     plain = EvaluationConfig(count=count)
     wanted = {f"depth-{depth}": replace(plain, override=f"depth-{depth}") for depth in range(1, max_depth + 1)}
     if policy.timing in ("early", "online"):
         wanted["virtual"] = replace(plain, override="virtual")
-    for select, threshold in swept(policy):
+    for select, threshold in swept(policy.rules, policy.rule().select):
         wanted[f"{select}-t{threshold:g}"] = replace(plain, select=select, threshold=threshold)
     return wanted
 
 
-def swept(policy: type[ComputePolicy]) -> list[tuple[str, float]]:
+def swept(rules: Rules, default: str) -> list[tuple[str, float]]:
     """Return the thresholds to try of the rule that takes one: the policy's default rule, or else the first.
 
-    >>> from anira.models.policies import AniraO, Fixed
-    >>> swept(AniraO)
+    >>> swept({"mode": None, "quantile": ThresholdRange(low=0.0, high=1.0)}, "mode")
     [('quantile', 0.1), ('quantile', 0.3), ('quantile', 0.5), ('quantile', 0.7), ('quantile', 0.9)]
-    >>> swept(Fixed)
+    >>> swept({}, "")
     []
     """
-    takers = [name for name, bounds in policy.rules.items() if bounds is not None]
+    takers = [name for name, bounds in rules.items() if bounds is not None]
     if not takers:
         return []
-    select = policy.default_rule if policy.default_rule in takers else takers[0]
-    bounds = policy.rules[select]
+    select = default if default in takers else takers[0]
+    bounds = rules[select]
     assert bounds is not None
     return [(select, threshold) for threshold in _thresholds(bounds) if threshold != bounds.default]
 
