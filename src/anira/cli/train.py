@@ -115,7 +115,7 @@ def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptio
         **{field.name: getattr(settings, field.name) for field in dataclasses.fields(TrainSettings)},
         task_config=to_dict(parsed.task),
         model={**to_dict(parsed.model), "policy": {"name": policy_name, **to_dict(parsed.policy)}},
-        compile=_compiles(parsed.options.compile, settings.steps),
+        compile=_compiles(parsed.options.compile, policy_name, settings.steps),
     )
     return config.resolved(), parsed.options
 
@@ -145,9 +145,9 @@ def _field_texts(cls: type) -> dict[str, str]:
     return texts
 
 
-def _compiles(wish: str, steps: int) -> bool:
+def _compiles(wish: str, policy: str, steps: int) -> bool:
     """Resolve `--compile auto`, and say so where it means no."""
-    from anira.training.overrides import PAYS, compiler
+    from anira.training.overrides import compiler, pays_to_compile
 
     found = compiler() is not None
     if wish == "on" and not found:
@@ -156,7 +156,7 @@ def _compiles(wish: str, steps: int) -> bool:
         return False  # every layer would be a graph of its own
     if wish == "auto" and not found:
         tell("no C++ compiler found: training without compiling, about half as fast")
-    return wish == "on" or (wish == "auto" and found and steps >= PAYS)
+    return wish == "on" or (wish == "auto" and found and pays_to_compile(policy, steps))
 
 
 def _start(config: "TrainConfig", options: TrainOptions) -> None:

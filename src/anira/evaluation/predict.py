@@ -153,7 +153,8 @@ def _change(before: Tensor, after: Tensor) -> Tensor:
     tensor([0.8000])
     """
     before, after = at_least_float32(before), at_least_float32(after)
-    return (after - before).norm(dim=-1) / after.norm(dim=-1).clamp(min=torch.finfo(after.dtype).tiny)
+    change: Tensor = (after - before).norm(dim=-1) / after.norm(dim=-1).clamp(min=torch.finfo(after.dtype).tiny)
+    return change
 
 
 def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Settings) -> tuple[Rows, Prediction]:

@@ -26,7 +26,7 @@ from anira.config import UserError, check_finite, nearest
 from anira.config.ranges import parse_integers
 from anira.config.strict import run_id, stored_values
 from anira.training import TrainConfig
-from anira.training.overrides import PAYS, compiler, override
+from anira.training.overrides import compiler, override, pays_to_compile
 from anira.training.presets import preset
 from anira.training.stages import check_stage
 
@@ -159,7 +159,8 @@ def _runs(group: Group, threads: int, earlier: Mapping[str, Sequence[PlannedRun]
         config = override(preset(name, seed=seed), {"threads": threads, **changes})
         check_stage(config)
         if "compile" not in changes:
-            config = override(config, {"compile": config.steps >= PAYS and compiler() is not None})
+            pays = pays_to_compile(config.model["policy"]["name"], config.steps)
+            config = override(config, {"compile": pays and compiler() is not None})
         runs.append(PlannedRun(id=run_id(stored_values(config)), config=config, changes=changes, after=after))
     return runs
 

@@ -130,7 +130,7 @@ def compiles(model: AniraForCausalLM) -> str:
     step = _Step(model, 0)
     plain = step.padded().losses or {}
     torch._dynamo.reset()
-    step.model = torch.compile(model, fullgraph=True, backend="eager")  # type: ignore[assignment]
+    step.model = torch.compile(model, fullgraph=True, backend="eager")
     try:
         compiled = step.padded().losses or {}
     except torch._dynamo.exc.Unsupported as error:

@@ -126,8 +126,7 @@ def _set_up(
         weight_decay=config.weight_decay,
         fused=True,
     )
-    # One graph for all batches: their sizes differ from step to step.
-    call = torch.compile(wrapped, dynamic=True) if config.compile else wrapped
+    call = _compiled(wrapped) if config.compile else wrapped
     rank, world = accelerator.process_index, accelerator.num_processes
     batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
     metrics = MetricsFile(folder / "metrics.jsonl", trackers)
@@ -145,6 +144,16 @@ def _set_up(
         finite,
         [rate for _, rate in groups],
     )
+
+
+def _compiled(model: torch.nn.Module) -> Callable[..., AniraOutput]:
+    """Return a model that is compiled when it is first called: one graph for all batches, whose sizes differ.
+
+    Its floats, such as the norms' epsilon, never change. Taken for variables, all of it would be compiled twice.
+    """
+    constants = torch._dynamo.config.patch(specialize_float=True)
+    compiled: Callable[..., AniraOutput] = constants(torch.compile(model, dynamic=True))
+    return compiled
 
 
 def _spread(model: AniraForCausalLM, accelerator: Accelerator, config: TrainConfig) -> torch.nn.Module:

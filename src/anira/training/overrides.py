@@ -49,6 +49,15 @@ def option_names(config: TrainConfig) -> list[str]:
     ]
 
 
+def pays_to_compile(policy: str, steps: int) -> bool:
+    """Say whether compiling saves more time than it takes. A policy that draws a depth per step has a graph for each.
+
+    >>> [pays_to_compile(policy, steps) for policy, steps in (("anira-o", 20), ("anira-o", 4000), ("huginn", 4000))]
+    [False, True, False]
+    """
+    return steps >= PAYS and not policy_class(policy).step_noise_width
+
+
 def compiler() -> str | None:
     """Return the C++ compiler that torch.compile would use, if there is one."""
     return shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
