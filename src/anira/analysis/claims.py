@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from anira.analysis.allocation import Alignment
-from anira.analysis.folders import HOUSEKEEPING
+from anira.analysis.folders import learned
 from anira.analysis.intervals import Estimate
 from anira.analysis.nulls import Null, nulls_cover_zero
 from anira.analysis.summary import Labels, Summary
@@ -66,7 +66,7 @@ def by_identity(
 
 def identity(labels: Labels) -> str:
     """Return what sets an evaluation apart from all that are not another seed of the same experiment."""
-    config = {key: value for key, value in labels.config.items() if key not in HOUSEKEEPING}
+    config = learned(labels.config)
     return json_text([experiment(labels), labels.step, labels.max_depth, config], sort_keys=True)
 
 

@@ -1,7 +1,8 @@
 """Which evaluation is meant: a run folder holds several under `records/`, one of them is the run's result."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from anira.analysis.stored import CONFIG, read_asked
 from anira.config import UserError, command, nearest
@@ -26,6 +27,15 @@ HOUSEKEEPING: Final = frozenset(
     }
 )
 """Keys of a run's configuration that do not change what is learned, or that are shown elsewhere."""
+
+
+def learned(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a run's configuration that decides what is learned, the seed aside.
+
+    >>> learned({"steps": 20, "seed": 1, "threads": 2})
+    {'steps': 20}
+    """
+    return {name: value for name, value in config.items() if name not in HOUSEKEEPING}
 
 
 def find_evaluations(run: Path) -> list[Path]:

@@ -1,10 +1,13 @@
 """The runs of an experiment: those that are finished, or one that is trained now."""
 
+import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from anira.analysis.folders import learned
 from anira.analysis.stored import read_asked, run_config
 from anira.config import UserError, to_dict
 from anira.experiments.setting import Setting, UsedRun
@@ -13,15 +16,13 @@ from anira.report.settings import differences
 from anira.training import RunFolder, TrainConfig
 from anira.training.presets import preset, preset_names
 
-DECISIVE: Final = ("gamma_warmup_steps",)
-"""Settings that an experiment may ask for beside the preset: a run with another value is another experiment's."""
-
 
 def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = None) -> list[UsedRun]:
-    """Return every finished run of a preset, whatever its seed and options; where there is none, train one.
+    """Return the finished runs of a preset, one for each seed; where there is none, train one.
 
-    Runs that were started with other options count too. What they differ in is part of what is returned, so that
-    whoever shows a result shows it. Only decisive settings must be those of `changes` or else of the preset.
+    All of them learned in the same way: as the preset says, with `changes`, if there are such runs, or else in the way
+    that has most runs. What they differ in from the preset is part of what is returned, so that whoever shows a result
+    shows it.
     """
     found = _find(name, setting, changes or {})
     if found:
@@ -39,15 +40,22 @@ def missing_presets(names: Sequence[str], setting: Setting) -> list[str]:
 
 
 def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]:
-    """Return folders of finished runs with the decisive settings; of a run that lies in two places, the first."""
-    wanted = {key: getattr(preset(name), key) for key in DECISIVE} | dict(changes)
+    """Return folders of finished runs of one setting; of a run that lies in two places, the first."""
     places = [place / name for place in (*setting.published, setting.runs)]
     folders = {
         folder.name: folder for place in reversed(places) for folder in place.glob("*-s*") if is_finished(folder)
     }
-    configs = {folder: RunFolder(folder).read_config() for folder in folders.values()}
-    fitting = [folder for folder, config in configs.items() if all(getattr(config, k) == v for k, v in wanted.items())]
-    return sorted(fitting, key=lambda folder: (configs[folder].seed, folder.name))
+    configs = {folders[name]: RunFolder(folders[name]).read_config() for name in sorted(folders)}
+    groups: dict[str, list[Path]] = {}
+    for folder, config in configs.items():
+        if all(getattr(config, key) == value for key, value in changes.items()):
+            groups.setdefault(_way(config), []).append(folder)
+    own = groups.get(_way(replace(preset(name).resolved(), **changes)))
+    return sorted(own or max(groups.values(), key=len, default=[]), key=lambda folder: configs[folder].seed)
+
+
+def _way(config: TrainConfig) -> str:
+    return json.dumps(learned(to_dict(config)), sort_keys=True)
 
 
 def is_finished(folder: Path) -> bool:

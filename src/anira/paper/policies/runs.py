@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from anira.analysis.folders import HOUSEKEEPING, find_evaluations
+from anira.analysis.folders import find_evaluations, learned
 from anira.analysis.stored import is_finished, read_asked
 from anira.config import UserError, nearest, to_dict
 from anira.evaluation import EvaluationConfig, evaluate
@@ -86,15 +86,11 @@ def find_finished(run: PlannedRun, setting: Setting) -> Path | None:
     """
     for place in (*setting.published, setting.runs):
         for folder in sorted((place / run.config.preset).glob(f"*-s{run.config.seed}")):
-            if is_finished(folder) and _learned(to_dict(RunFolder(folder).read_config())) == _learned(
+            if is_finished(folder) and learned(to_dict(RunFolder(folder).read_config())) == learned(
                 to_dict(run.config)
             ):
                 return folder
     return None
-
-
-def _learned(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in config.items() if name not in HOUSEKEEPING}
 
 
 def unfinished(runs: Sequence[PlannedRun], setting: Setting) -> list[PlannedRun]:
