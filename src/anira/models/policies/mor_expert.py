@@ -84,7 +84,7 @@ class MorExpert(ComputePolicy):
     Options = MorExpertOptions
     timing = "online"
     causal = "surrogate"
-    rules = {"surrogate": ThresholdRange(low=0.0, high=1.0, default=0.5)}  # noqa: RUF012 (declared by the base class)
+    rules = {"surrogate": ThresholdRange(low=0.0, high=1.0, default=0.5, deeper="low")}  # noqa: RUF012 (as declared)
     default_rule = "surrogate"
 
     def __init__(self, config: Any) -> None:
