@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "sweep": ("anira.cli.sweep", "train many runs: a plan of presets, seeds and grids, here, on Ray or on Slurm"),
     "runs": ("anira.cli.runs", "list runs and how they stand"),
     "evaluate": ("anira.cli.evaluate", "run a checkpoint over a knob grid and write records"),
+    "calibrate": ("anira.cli.calibrate", "choose a threshold that keeps a promise about what early exits change"),
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),

@@ -48,6 +48,8 @@ class EvaluateOptions:
     """virtual: all iterations run for everyone, and the state at the chosen depth is picked."""
     max_depth: Annotated[int | None, arg(metavar="D")] = None
     """Offer another number of iterations than in training."""
+    policy: Annotated[str | None, arg(metavar="NAME")] = None
+    """Let a policy without weights choose, such as confidence or huginn, whatever the run was trained with."""
     name: Annotated[str | None, arg(metavar="NAME")] = None
     """Name of the records' folder; made from the options by default."""
 
@@ -63,11 +65,14 @@ def run(argv: list[str]) -> None:
         if len(overrides) > 1:
             raise UserError("--name is for one evaluation: leave it out with several depths")
     from anira.evaluation import EvaluationConfig, evaluated_cells
+    from anira.models import attach_policy
     from anira.training.fitting import check_evaluation
     from anira.training.run import load_run
 
     loaded = load_run(options.run, options.step)
     task = loaded[0].make_task()
+    if options.policy is not None:
+        attach_policy(loaded[1], options.policy)
     loaded[1].policy.rule(options.select, options.threshold)  # before anything is written
     wanted = EvaluationConfig(
         knobs=_knobs(options, task),
@@ -118,6 +123,7 @@ def _overrides(options: EvaluateOptions) -> list[str]:
         "--override": options.override or "",
         "--exits virtual": "virtual" if options.exits == "virtual" else "",
         "--max-depth": "" if options.max_depth is None else f"max-depth-{options.max_depth}",
+        "--policy": "" if options.policy is None else f"policy-{options.policy}",
         "--depth": options.depth or "",
     }
     chosen = [name for name, value in given.items() if value]

@@ -16,7 +16,7 @@ from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.models import AniraForCausalLM
 from anira.models.wrapped import policy_in_use
-from anira.records.overrides import forced_depth, is_override
+from anira.records.overrides import attached_policy, forced_depth, is_override
 from anira.tasks import Rows, Task
 
 TOKENS = 256 * 1024  # in a batch, padding included: what longer rows than usual are split by
@@ -39,13 +39,14 @@ class EvaluationConfig:
     override: str = ""
     """permuted: every token gets the depth of another one, at random: accuracy at equal compute. depth-3: every token
     is forced to depth 3. virtual: all iterations run for everyone, and the state at the exit is picked. max-depth-8: up
-    to eight iterations are on offer."""
+    to eight iterations are on offer. policy-huginn: the model's policy was replaced by this one (`attach_policy`)."""
 
     def __post_init__(self) -> None:
         if self.override and self.decode == "generated":
             raise UserError("depths are overridden in parallel evaluation: leave out --generate")
         if not is_override(self.override):
-            raise UserError(f"an override is permuted, virtual, depth-3 or max-depth-8, not {self.override!r}")
+            known = "permuted, virtual, depth-3, max-depth-8 or policy-huginn"
+            raise UserError(f"an override is {known}, not {self.override!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +148,8 @@ def make_labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subj
     policy, depth, most = policy_in_use(model.policy), forced_depth(config.override), model.config.max_depth
     if depth is not None and depth > most:
         raise UserError(f"the model has at most depth {most}: {depth} cannot be forced")
+    if attached_policy(config.override) not in (None, policy.name):
+        raise UserError(f"the model's policy is {policy.name!r}: attach the other one first")
     rule = policy.rule(config.select, config.threshold)
     return Labels(
         **asdict(subject), select=rule.select, threshold=rule.threshold, decode=config.decode, override=config.override

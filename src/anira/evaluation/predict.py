@@ -75,6 +75,7 @@ class Prediction:
         return Prediction(*(join(name) for name in Prediction.__dataclass_fields__))  # type: ignore[arg-type]
 
 
+@torch.no_grad()
 def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Prediction:
     """Run the model over rows that are padded on the right."""
     if settings.depth is not None:

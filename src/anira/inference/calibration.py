@@ -8,6 +8,7 @@ they lie between 0 and 1 and that rows are drawn independently.
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from anira.config import UserError
 from anira.models import AniraForCausalLM
+from anira.models.wrapped import policy_in_use
 
 
 def hoeffding_bentkus(mean_loss: float, rows: int, tolerance: float) -> float:
@@ -38,18 +40,23 @@ def hoeffding_bentkus(mean_loss: float, rows: int, tolerance: float) -> float:
 
 
 def learn_then_test(
-    thresholds: Sequence[float], losses: Float[NDArray[np.floating], "thresholds rows"], tolerance: float, level: float
+    thresholds: Sequence[float],
+    losses: Float[NDArray[np.floating], "thresholds rows"],
+    tolerance: float,
+    level: float,
+    deeper: Literal["high", "low"] = "high",
 ) -> float | None:
-    """Return the lowest threshold that keeps the promise, None if not even the highest does.
+    """Return the shallowest threshold that keeps the promise, None if not even the deepest does.
 
-    `losses[i]` are those of `thresholds[i]` on the rows, the same rows for all.
+    `losses[i]` are those of `thresholds[i]` on the rows, the same rows for all. `deeper` says which thresholds let
+    tokens run longer (`ThresholdRange.deeper`).
 
     >>> learn_then_test([0.5, 0.9], np.array([[0.5] * 100, [0.0] * 100]), tolerance=0.1, level=0.05)
     0.9
     """
     _check(thresholds, losses, tolerance, level)
     kept = None
-    for i in sorted(range(len(thresholds)), key=lambda i: -thresholds[i]):
+    for i in sorted(range(len(thresholds)), key=lambda i: thresholds[i], reverse=deeper == "high"):
         if hoeffding_bentkus(float(losses[i].mean()), losses.shape[1], tolerance) > level:
             break
         kept = thresholds[i]
@@ -61,10 +68,10 @@ def consistency_losses(
     model: AniraForCausalLM,
     input_ids: Int[Tensor, "batch time"],
     labels: Int[Tensor, "batch time"],
+    attention_mask: Int[Tensor, "batch time"] | Bool[Tensor, "batch time"] | None = None,
     *,
     thresholds: Sequence[float],
     select: str | None = None,
-    attention_mask: Int[Tensor, "batch time"] | Bool[Tensor, "batch time"] | None = None,
 ) -> Float[NDArray[np.floating], "thresholds batch"]:
     """Return for every threshold which share of each row's answer the model predicts unlike itself at full depth.
 
@@ -93,14 +100,14 @@ def calibrate(
     select: str | None = None,
     attention_mask: Int[Tensor, "batch time"] | Bool[Tensor, "batch time"] | None = None,
 ) -> float | None:
-    """Return the lowest threshold under which the model stays as consistent with its full depth as promised.
+    """Return the shallowest threshold under which the model stays as consistent with its full depth as promised.
 
     Rows must be new ones, which neither training nor the choice of `thresholds` has looked at. None: use full depth.
     """
-    losses = consistency_losses(
-        model, input_ids, labels, thresholds=thresholds, select=select, attention_mask=attention_mask
-    )
-    return learn_then_test(thresholds, losses, tolerance, level)
+    bounds = policy_in_use(model.policy).rules[policy_in_use(model.policy).rule(select, thresholds[0]).select]
+    assert bounds is not None  # a rule that takes no threshold is refused by `rule`
+    losses = consistency_losses(model, input_ids, labels, attention_mask, thresholds=thresholds, select=select)
+    return learn_then_test(thresholds, losses, tolerance, level, bounds.deeper)
 
 
 def _divergence(p: float, q: float) -> float:

@@ -108,7 +108,7 @@ def row_costs(
         "decision_flops": (policy.decision_cost(counted, depth) * valid).sum(1),
         "other_flops": outer * ((layer + per_key * keys) * valid).sum(1)
         + 2 * tokens * config.hidden_size * config.vocab_size,
-        "kv_slots": runs + left,
+        "kv_slots": ran[..., 0].sum(1) if config.freeze == "first" else runs + left,
     }
 
 

@@ -1,5 +1,6 @@
 """Prelude-recurrent-coda transformers whose depth is set, token by token, by an exchangeable compute policy."""
 
+from anira.models.attach import attach_policy
 from anira.models.cache import DepthCache
 from anira.models.configuration import AniraConfig
 from anira.models.modeling import AniraForCausalLM
@@ -14,6 +15,7 @@ __all__ = [
     "AniraOutput",
     "DepthCache",
     "TaskTokenizer",
+    "attach_policy",
     "register_policy",
     "uniform_noise",
 ]

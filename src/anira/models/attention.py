@@ -1,10 +1,10 @@
 """The attention of all layers, registered with transformers: stock layers call it, whichever way the core is run.
 
-A layer may be handed a `plan` that says whose keys and values a token sees: `KeptKeyValues` in the parallel graph under
-freeze = "kv", `FlatAttention` where only the active tokens are computed, those of `packing` where instances are laid
-end to end. It travels through the layer's own forward as a keyword argument, so no layer is written a second time, its
-hooks fire, and gradient checkpointing (which takes caches away from layers) leaves it alone. Without a plan this is
-transformers' SDPA.
+A layer may be handed a `plan` that says whose keys and values a token sees: `KeptKeyValues` and `FirstKeyValues` in the
+parallel graph under freeze = "kv" and "first", `FlatAttention` where only the active tokens are computed, those of
+`packing` where instances are laid end to end. It travels through the layer's own forward as a keyword argument, so no
+layer is written a second time, its hooks fire, and gradient checkpointing (which takes caches away from layers) leaves
+it alone. Without a plan this is transformers' SDPA.
 """
 
 from typing import Any, Final, Protocol
@@ -85,6 +85,21 @@ class KeptKeyValues:
         return torch.lerp(kept, fresh, self._weight.to(fresh.dtype))
 
 
+class FirstKeyValues:
+    """freeze = "first": all iterations see the keys and values of the first, layer by layer."""
+
+    def __init__(self, before: "FirstKeyValues | None", inner: Plan | None = None) -> None:
+        self._before, self._inner = before, inner
+        self.key_values: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def attend(self, module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> Tensor:
+        """Attend over the first iteration's keys and values, which are these in the first."""
+        if self._before is not None:
+            k, v = self._before.key_values[module.layer_idx]
+        self.key_values[module.layer_idx] = (k, v)
+        return attend(module, q, k, v, mask, plan=self._inner, **options)[0]
+
+
 class FlatAttention:
     """Attention of a flat list of tokens over the store: each sees its own row, up to its own column.
 
@@ -112,21 +127,26 @@ class FlatAttention:
         self.slots: Any = None
 
     def begin(self, depth: int, slots: Any) -> None:
-        """Note where the keys and values of iteration `depth` go (as the store says), and who sees whom in it."""
+        """Note where the keys and values of iteration `depth` go (as the store says), and who sees whom in it.
+
+        Without slots they go nowhere: those of the first iteration are seen.
+        """
         self.slots = slots
-        if not self.whole:
+        self.fresh = self.whole and slots is not None
+        if not self.fresh:
             visible, self.key_values = self.store.look(depth, None if self.all_rows else self.row_ids)
             self.mask = self._mask(visible)
 
     def attend(self, module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> Tensor:
         """Put the keys and values of this iteration into the store, and attend over it."""
         q, k, v = (tensor[0].transpose(0, 1) for tensor in (q, k, v))
-        self.store.put(module.layer_idx, self.slots, k, v)
+        if self.slots is not None:
+            self.store.put(module.layer_idx, self.slots, k, v)
         return self._attend(module, q, k, v).unsqueeze(0)
 
     def _attend(self, module: Any, q: Float[Tensor, "tokens heads head"], k: Tensor, v: Tensor) -> Tensor:
         settings = {"scale": module.scaling, "enable_gqa": module.num_key_value_groups > 1}
-        if self.whole:  # every token of every row, and no past: plain causal attention on what was just computed
+        if self.fresh:  # every token of every row, and no past: plain causal attention on what was just computed
             q, k, v = (t.reshape(len(self.row_ids), -1, *t.shape[1:]).transpose(1, 2) for t in (q, k, v))
             out = scaled_dot_product_attention(q, k, v, is_causal=True, **settings)
             return out.transpose(1, 2).flatten(0, 1)

@@ -63,7 +63,8 @@ class AniraConfig(PreTrainedConfig):
     shared_core: bool = True
     """Whether all iterations use the same layers; without, each has its own."""
     freeze: str | None = None
-    """What stays of a halted token: state (core of one layer only) or kv; None: state for one core layer, else kv."""
+    """What others see of a halted token: its state (core of one layer only) or its last keys and values (kv); None:
+    state for one core layer, else kv. first: the keys and values of the first iteration are seen in all of them."""
     injection: str = "none"
     """How an iteration sees the prelude's output again: none, add, or concat-linear."""
     initial_state: str = "prelude"
@@ -140,11 +141,16 @@ class AniraConfig(PreTrainedConfig):
             )
         if self.freeze is None:
             self.freeze = "state" if self.num_core_layers == 1 else "kv"
-        _check_choice("freeze", self.freeze, ("state", "kv"))
+        _check_choice("freeze", self.freeze, ("state", "kv", "first"))
         if self.freeze == "state" and self.num_core_layers > 1:
             raise UserError(
                 "freeze='state' is exact for a core of one layer only: use freeze='kv' (or leave it out) with "
                 f"num_core_layers={self.num_core_layers}"
+            )
+        if self.freeze == "first" and (not self.shared_core or policy_class(self.policy["name"]).timing == "route"):
+            raise UserError(
+                "freeze='first' needs a shared core and a policy that runs the first iteration of every token, not "
+                f"{self.policy['name']!r} with shared_core={self.shared_core}"
             )
         if policy_class(self.policy["name"]).causal == "probe" and self.num_coda_layers:
             raise UserError(

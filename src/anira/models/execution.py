@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from anira.models.attention import FlatAttention, KeptKeyValues
+from anira.config import UserError
+from anira.models.attention import FirstKeyValues, FlatAttention, KeptKeyValues
 from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
 from anira.models.cache import SlotStore
 from anira.models.masks import restrict
@@ -71,6 +72,7 @@ def run_parallel(
 ) -> CoreOutput:
     """Run all iterations on all tokens; the policy's weights freeze those that have halted."""
     kept: KeptKeyValues | None = None
+    first: FirstKeyValues | None = None
     steering = Steering(policy, ctx)
     state = policy.begin(h0, ctx)
     h = picked = backbone.initial_state(h0, ctx.positions)
@@ -90,8 +92,10 @@ def run_parallel(
                 square = restrict(mask, see)
             if backbone.freeze == "kv":
                 kept = KeptKeyValues(route.run, route.weight, kept, plan)
+            elif backbone.freeze == "first":
+                first = FirstKeyValues(first, plan)
             layers, x = backbone.core_layers(depth), backbone.inject(h, h0)
-            candidate = run_layers(layers, x, square, rope, plan=kept or plan)
+            candidate = run_layers(layers, x, square, rope, plan=kept or first or plan)
             h = policy.update(depth, h, candidate, route, state)
             picked = steering.pick(picked, h, wanted)
         states.append(h)
@@ -103,9 +107,15 @@ def run_parallel(
 
 def _visible(route: Route, executed: Tensor, freeze: str | None, policy: ComputePolicy) -> Tensor | None:
     """Return whose keys can be seen. Under freeze = "kv" a token that never ran has none."""
+    _check_sharing(route, freeze)
     if freeze == "kv" and policy.timing == "route":
         return executed > 0 if route.see is None else route.see & (executed > 0)
     return route.see
+
+
+def _check_sharing(route: Route, freeze: str | None) -> None:
+    if freeze == "first" and route.see is not None:
+        raise UserError("with freeze='first' every token is seen in every iteration, and this policy hides some")
 
 
 class FlatList:
@@ -259,6 +269,7 @@ class _ActiveRun:
         if self.stored is not None:
             return self._iterate_routed(depth, h, state, route)
         if route.see is not None:
+            _check_sharing(route, self.backbone.freeze)
             self.hides = self.store.skips = True
         running = int(route.run.sum())
         if running == 0:
@@ -321,8 +332,12 @@ class _ActiveRun:
         self.store.put(0, slots, keys, values)
 
     def _core(self, depth: int, tokens: Tokens, h: Tensor, *, onwards: bool) -> Tensor:
-        """Return the core's output for these tokens; their keys and values go to the store on the way."""
-        slots = self._allocate(depth, tokens, onwards=onwards)
+        """Return the core's output for these tokens; their keys and values go to the store on the way.
+
+        With freeze = "first" those of the first iteration are there already.
+        """
+        there = self.backbone.freeze == "first" and depth > 1
+        slots = None if there else self._allocate(depth, tokens, onwards=onwards)
         if self.attention is None:
             self.attention = FlatAttention(self.store, tokens.rows, tokens.columns, single=self.single)
         self.attention.begin(depth, slots)

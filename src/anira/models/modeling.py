@@ -351,11 +351,12 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     def gradient_checkpointing_enable(  # type: ignore[override]
         self, gradient_checkpointing_kwargs: Any = None, **kwargs: Any
     ) -> None:
-        """Recompute layers in the backward pass; under freeze = "kv" without re-entering autograd."""
+        """Recompute layers in the backward pass; unless freeze is "state", without re-entering autograd."""
         reentrant = (gradient_checkpointing_kwargs or {}).get("use_reentrant", False)
-        if self.config.freeze == "kv" and reentrant:
+        if self.config.freeze != "state" and reentrant:
             raise UserError(
-                "gradient checkpointing with freeze='kv' needs use_reentrant=False: kept keys carry gradient"
+                f"gradient checkpointing with freeze={self.config.freeze!r} needs use_reentrant=False: kept keys carry "
+                "gradient"
             )
         super().gradient_checkpointing_enable(
             {**(gradient_checkpointing_kwargs or {}), "use_reentrant": reentrant}, **kwargs

@@ -4,6 +4,7 @@ permuted       every token gets the depth of another one
 depth-3        every token is forced to depth 3
 virtual        all iterations run for everyone, and the state at the chosen depth is picked
 max-depth-8    as many as eight iterations are on offer
+policy-huginn  another policy chooses, which has no weights of its own
 """
 
 import re
@@ -27,9 +28,20 @@ def offered_depth(override: str) -> int | None:
     return _number("max-depth", override)
 
 
+def attached_policy(override: str) -> str | None:
+    """Return the policy that chose in the place of the run's own, if one did.
+
+    >>> attached_policy("policy-huginn"), attached_policy("depth-8")
+    ('huginn', None)
+    """
+    found = re.fullmatch(r"policy-([a-z][a-z0-9-]*)", override)
+    return None if found is None else found[1]
+
+
 def is_override(text: str) -> bool:
     """Say whether a text is one of those above, or empty for none."""
-    return text in ("", "permuted", "virtual") or forced_depth(text) is not None or offered_depth(text) is not None
+    readings = (forced_depth(text), offered_depth(text), attached_policy(text))
+    return text in ("", "permuted", "virtual") or any(found is not None for found in readings)
 
 
 def override_words(override: str) -> str:
@@ -38,7 +50,9 @@ def override_words(override: str) -> str:
     >>> override_words("depth-3"), override_words("permuted")
     ('forced to 3', 'permuted')
     """
-    depth, offered = forced_depth(override), offered_depth(override)
+    depth, offered, policy = forced_depth(override), offered_depth(override), attached_policy(override)
+    if policy is not None:
+        return f"chosen by policy {policy!r} instead of its own"
     if offered is not None:
         return f"chosen with up to {offered} iterations on offer"
     if override == "virtual":

@@ -190,7 +190,20 @@ def _rules(model: AniraForCausalLM, seed: int) -> str:
         settings = {"select": name, "threshold": _some_threshold(bounds)}
         if problem := _agree(Call(model, ids, settings=settings)):
             return f"rule {name!r}: {problem}"
+        if bounds is not None and (problem := _direction(model, ids, name, bounds)):
+            return problem
     return ""
+
+
+def _direction(model: AniraForCausalLM, ids: Tensor, name: str, bounds: ThresholdRange) -> str:
+    """Say so if thresholds that should let tokens run longer do the opposite."""
+    low, high = max(bounds.low, -10.0), min(bounds.high, 10.0)
+    tried = [low + (high - low) * share for share in (0.2, 0.8)]
+    calls = [Call(model, ids, settings={"select": name, "threshold": threshold}) for threshold in tried]
+    shallow, deep = (int(call.parallel().executed.sum()) for call in calls)
+    if bounds.deeper == "low":
+        shallow, deep = deep, shallow
+    return f"rule {name!r}: {bounds.deeper} thresholds should be deeper, and are not" if deep < shallow else ""
 
 
 def _some_threshold(bounds: ThresholdRange | None) -> float | None:

@@ -138,7 +138,7 @@ def test_forced_answers_come_from_a_run_with_every_token_at_that_depth(tmp_path,
 
 @pytest.mark.parametrize("override", ["depth-0", "depth-", "depth-1x", "deep"])
 def test_an_override_that_is_none_is_refused(tmp_path, override):
-    with pytest.raises(UserError, match="an override is permuted, virtual, depth-3 or max-depth-8"):
+    with pytest.raises(UserError, match="an override is permuted, virtual, depth-3, max-depth-8 or policy-huginn"):
         evaluated(model_for(MANO), MANO, tmp_path / "e", override=override)
 
 

@@ -103,7 +103,7 @@ def _distance(before: Tensor, now: Tensor, h: Tensor) -> Tensor:
 
 
 def _range(default: float, high: float = 1e6) -> ThresholdRange:
-    return ThresholdRange(low=0.0, high=high, default=default)
+    return ThresholdRange(low=0.0, high=high, default=default, deeper="low")
 
 
 CRITERIA: Final[dict[str, Criterion]] = {

@@ -71,7 +71,7 @@ class MixtureOfDepths(ComputePolicy):
     Options = MixtureOfDepthsOptions
     timing = "route"
     causal = "surrogate"
-    rules = {"surrogate": ThresholdRange(low=0.0, high=1.0, default=0.5)}  # noqa: RUF012 (declared by the base class)
+    rules = {"surrogate": ThresholdRange(low=0.0, high=1.0, default=0.5, deeper="low")}  # noqa: RUF012 (as declared)
     default_rule = "surrogate"
 
     def __init__(self, config: Any) -> None:

@@ -9,7 +9,8 @@ Decided where the paper is silent or the released code contradicts it:
 - The update is h + g * f(h), as released: f is the whole block with its residual connection, so h grows by 1 + g too.
 - k is rounded up, and counts valid tokens of one sequence.
 - `keys`: recursion (each iteration sees the tokens that run it) is the paper's recursion-wise caching; all lets halted
-  tokens be seen with their last state. Sharing the first iteration's keys would be a matter of the backbone.
+  tokens be seen with their last state. The paper's other variant, in which all iterations share the keys and values of
+  the first, is all with freeze = "first" of the backbone.
 - Timing is "online": a token that is not kept never runs again. The decision before iteration d + 1 and one after
   iteration d read the same state.
 """
@@ -32,6 +33,12 @@ from anira.models.policies.task_loss import TaskLoss
 
 Keys = Literal["recursion", "all"]
 """Whose keys and values an iteration sees: those who run it, or everyone."""
+
+
+def check_keys(keys: Keys, config: Any) -> None:
+    """Raise a UserError if keys are shared by all iterations and hidden from some."""
+    if keys == "recursion" and config.freeze == "first":
+        raise UserError("freeze='first' has all iterations see the keys of all tokens: set the policy's keys to 'all'")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +84,12 @@ class MorExpert(ComputePolicy):
     Options = MorExpertOptions
     timing = "online"
     causal = "surrogate"
-    rules = {"surrogate": ThresholdRange(low=0.0, high=1.0, default=0.5)}  # noqa: RUF012 (declared by the base class)
+    rules = {"surrogate": ThresholdRange(low=0.0, high=1.0, default=0.5, deeper="low")}  # noqa: RUF012 (as declared)
     default_rule = "surrogate"
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
+        check_keys(self.options.keys, config)
         depth = config.max_depth
         self.capacities = self.options.capacities or tuple((depth - d) / depth for d in range(depth))
         if len(self.capacities) != depth:

@@ -10,7 +10,7 @@ Decided where the paper is silent or the released code contradicts it:
 - Fewer iterations on offer than the model has: who would go deeper stops there, and the probabilities of all that lies
   beyond are added up.
 - Where depths are forced, g is the probability of the forced depth.
-- `keys` as in expert choice. Sharing the first iteration's keys would be a matter of the backbone.
+- `keys` as in expert choice.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from torch.nn.functional import one_hot
 from anira.config import UserError
 from anira.models import exits
 from anira.models.policies.base import Allocation, ComputePolicy, Context, Readout, Route, State
-from anira.models.policies.mor_expert import Keys
+from anira.models.policies.mor_expert import Keys, check_keys
 from anira.models.policies.routing import Router
 from anira.models.policies.task_loss import TaskLoss
 
@@ -75,6 +75,7 @@ class MorToken(ComputePolicy):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
+        check_keys(self.options.keys, config)
         self.router = Router(config, config.max_depth)
         self.register_buffer("bias", torch.zeros(config.max_depth))
         self.uses_global_means = self.options.balance != "none"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from anira.config import UserError, nearest
 
@@ -21,6 +21,8 @@ class ThresholdRange:
     """Whether `low` itself is excluded."""
     default: float | None = None
     """None: the caller must give one."""
+    deeper: Literal["high", "low"] = "high"
+    """Which thresholds let tokens run longer."""
 
     def holds(self, threshold: float) -> bool:
         """Say whether a threshold makes sense."""
