@@ -8,7 +8,7 @@ import pytest
 from tests.training_support import tiny_config
 from torch.utils.flop_counter import FlopCounterMode
 
-from anira.bench import decode, prefill, subjects, throughput, train
+from anira.bench import decode, policies, prefill, subjects, throughput, train
 from anira.models import AniraForCausalLM
 from anira.training.data import Batches
 
@@ -58,6 +58,16 @@ def test_train_stands_beside_stock_llama_a_matrix_product_and_other_code(anira):
     assert run["ratio"] == pytest.approx(run["gflops_without_padding"] / run["gemm_gflops"])
     assert run["speedup"] == pytest.approx(run["tokens_per_second"] / run["old_tokens_per_second"])
     assert run["met"] and run["speedup_met"]
+
+
+def test_policies_stand_beside_fixed_depth_and_truncation_saves(anira, monkeypatch):
+    monkeypatch.setattr(policies, "PRESET", "words-{policy}-smoke")
+    rows = {row["what"]: row for row in rows_of(anira, "policies", "--repeats", "1")}
+    fixed = rows["words-fixed-smoke"]
+    assert (fixed["time_beside_fixed"], fixed["kept_beside_fixed"]) == (1, 1)
+    assert rows["words-pondernet-smoke"]["kept_beside_fixed"] > 1.5, "it keeps a coda for each depth"
+    huginn = [row["kept_megabytes"] for name, row in rows.items() if "huginn" in name]
+    assert len(huginn) == 3 and huginn == sorted(huginn)
 
 
 def test_each_version_is_judged_by_its_faster_way():

@@ -136,6 +136,12 @@ def _train(options: TrainOptions) -> tuple[dict[str, Any], str]:
     return _models(measure, options.repeats)
 
 
+def _policies(options: ModelOptions) -> tuple[dict[str, Any], str]:
+    from anira.bench.policies import bench_policies
+
+    return _models(lambda: bench_policies(repeats=options.repeats, report=_report), options.repeats)
+
+
 def _models(measure: Callable[[], list[dict[str, Any]]], repeats: int) -> tuple[dict[str, Any], str]:
     """Run a benchmark of models with two threads, and lay its rows out for a person."""
     import torch
@@ -213,5 +219,6 @@ BENCHMARKS: Final[dict[str, tuple[str, Measure, type]]] = {
         _train,
         TrainOptions,
     ),
+    "policies": ("a training step of every policy, beside fixed depth", _policies, ModelOptions),
 }
 """Name -> (summary, what measures it and lays it out, its options)."""
