@@ -1,6 +1,5 @@
 """The runs of an experiment: those that are finished, or one that is trained now."""
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 from anira.analysis.folders import learned
 from anira.analysis.stored import read_asked, run_config
 from anira.config import UserError, to_dict
+from anira.config.strict import values_digest
 from anira.experiments.setting import Setting, UsedRun
 from anira.records import ASKED
 from anira.report.settings import differences
@@ -55,7 +55,7 @@ def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]
 
 
 def _way(config: TrainConfig) -> str:
-    return json.dumps(learned(to_dict(config)), sort_keys=True)
+    return values_digest(learned(to_dict(config)))
 
 
 def is_finished(folder: Path) -> bool:

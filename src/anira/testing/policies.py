@@ -110,7 +110,7 @@ def _forced(model: AniraForCausalLM, seed: int) -> str:
     problem = difference(own, again.parallel(), call.valid & (own.exit_depth == own.executed))
     if problem:
         return f"forcing a model's own depths changes it: {problem}; merge and read out by who really ran (route.run)"
-    for depth in range(1, MAX_DEPTH + 1):
+    for depth in (1, MAX_DEPTH - 1, MAX_DEPTH):
         forced = Call(model, call.ids, call.mask, forced=torch.full_like(call.ids, depth))
         ran = forced.parallel().executed[call.valid]
         if not (ran == depth).all():

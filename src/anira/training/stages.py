@@ -28,7 +28,8 @@ def find_run(run_id: str, roots: Iterable[Path]) -> Path:
 def check_stage(config: TrainConfig) -> None:
     """Raise a UserError if a second stage does not say which run was its first."""
     model = config.make_model_config(config.make_task())
-    policy = policy_class(model.policy["name"])(model)
+    with torch.device("meta"):  # sizes are judged elsewhere
+        policy = policy_class(model.policy["name"])(model)
     if policy.first_stage and not config.init_from:
         raise UserError(
             f"with these options, policy {policy.name!r} is trained in a second stage, which starts from "

@@ -84,10 +84,11 @@ def test_a_run_with_a_warm_up_comes_after_those_without(made, monkeypatch):
 
 def test_a_run_of_another_task_is_refused(made, tmp_path):
     root, _, _ = made
-    for preset in ("mano-anira-e-smoke", "mano-anira-o-smoke", "brevo-anira-e-smoke", "brevo-anira-o-smoke"):
+    for preset in ("mano-anira-o-smoke", "brevo-anira-e-smoke", "brevo-anira-o-smoke"):
         (tmp_path / "runs" / preset).mkdir(parents=True)
         (source,) = [path for path in (root / "runs" / preset).iterdir() if path.name.endswith("-s0")]
         (tmp_path / "runs" / preset / source.name).symlink_to(source)
+    (tmp_path / "runs" / "mano-anira-e-smoke").mkdir()
     (brevo,) = (root / "runs" / "brevo-anira-e-smoke").iterdir()
     (tmp_path / "runs" / "mano-anira-e-smoke" / "zzzzzzzz-s5").symlink_to(brevo)
     with pytest.raises(UserError, match="is a run of task 'brevo', not of mano"):

@@ -28,7 +28,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"initializer_range": float("nan")}, "initializer_range must be at least 0, not nan"),
     ({"initial_state_std": float("inf")}, "initial_state_std must be at least 0, not inf"),
     ({"freeze": "state", "num_core_layers": 2}, "use freeze='kv' .or leave it out. with num_core_layers=2"),
-    ({"freeze": "keys"}, "freeze must be one of state, kv, not 'keys'"),
+    ({"freeze": "keys"}, "freeze must be one of state, kv, first, not 'keys'"),
     ({"injection": "mul"}, "injection must be one of none, add, concat-linear, not 'mul'"),
     ({"initial_state": "ones"}, "initial_state must be one of prelude, zero, random, not 'ones'"),
     ({"initial_state": "zero"}, "initial_state 'zero' needs an injection"),

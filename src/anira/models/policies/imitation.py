@@ -67,7 +67,7 @@ class Imitation(ComputePolicy):
     """Trained at every depth for everyone, then halts where its head says so; a subclass has the oracle."""
 
     timing = "online"
-    rules = {"threshold": ThresholdRange(low=0.0, high=1.0, default=0.5, deeper="low")}  # noqa: RUF012 (as declared)
+    rules = {"threshold": ThresholdRange(low=0.0, high=1.0, default=0.5)}  # noqa: RUF012 (as the interface declares it)
     default_rule = "threshold"
     beyond_max_depth = True
 
