@@ -29,7 +29,10 @@ def make_all(folder):
 
 @pytest.fixture(scope="module")
 def made(folder):
-    return make_all(folder)
+    """Everything but `cost`, which measures time, and does so in every call: it has tests of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(EXPERIMENTS, "cost")
+        yield make_all(folder)
 
 
 def test_everything_is_made_from_shared_runs(made, folder):
@@ -42,8 +45,7 @@ def test_everything_is_made_from_shared_runs(made, folder):
     assert out.splitlines()[-1] == "all pages: made/index.html"
 
 
-def test_nothing_is_done_twice(made, folder, monkeypatch):
-    monkeypatch.delitem(EXPERIMENTS, "cost")  # it measures time, and does so in every call
+def test_nothing_is_done_twice(made, folder):
     out, err = make_all(folder)
     assert "trained in" not in out
     assert "evaluating" not in err
