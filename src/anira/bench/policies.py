@@ -1,7 +1,7 @@
 """What a training step of each policy costs beside one of fixed depth: CPU time, and bytes kept for the backward pass.
 
 All have the same backbone, batch and number of iterations. Of huginn the number of iterations that carry gradient
-varies. Policies that read out every iteration (pondernet, ouro, calm, ...) keep what coda and head need D times.
+varies. Policies that read out every iteration by coda and head (pondernet, ouro, ...) keep what these need D times.
 """
 
 import statistics

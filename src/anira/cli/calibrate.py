@@ -73,15 +73,17 @@ def run(argv: list[str]) -> None:
 
 def _rule(model: "AniraForCausalLM", select: str | None) -> tuple[str, "ThresholdRange"]:
     """Return the rule whose threshold is chosen, and the thresholds that it takes."""
+    from anira.models.policies.rules import threshold_rule
+
     policy = model.policy
-    takers = {name: bounds for name, bounds in policy.rules.items() if bounds is not None}
-    own = policy.rule().select if policy.rules else ""
-    name = select or (own if own in takers else next(iter(takers), ""))
-    if not takers:
+    own = threshold_rule(policy.rules, policy.rule().select)
+    if not own:
         raise UserError(f"no rule of policy {policy.name!r} takes a threshold: there is nothing to choose")
-    if name not in takers:
-        raise UserError(f"policy {policy.name!r} has no rule {name!r} with a threshold: {nearest(name, takers)}")
-    return name, takers[name]
+    name = select or own
+    bounds = policy.rules.get(name)
+    if bounds is None:
+        raise UserError(f"policy {policy.name!r} has no rule {name!r} with a threshold: {nearest(name, policy.rules)}")
+    return name, bounds
 
 
 def _grid(bounds: "ThresholdRange", number: int) -> list[float]:

@@ -48,6 +48,16 @@ DISTRIBUTION_RULES: Rules = {
 """The rules of a policy with a distribution over exit depths (`exits.select_depth`)."""
 
 
+def threshold_rule(rules: Rules, default: str) -> str:
+    """Return the rule whose threshold can be varied: the default one, or else the first; empty if none takes one.
+
+    >>> threshold_rule(DISTRIBUTION_RULES, "median")
+    'quantile'
+    """
+    takers = [name for name, bounds in rules.items() if bounds is not None]
+    return default if default in takers else next(iter(takers), "")
+
+
 class ChosenRule(NamedTuple):
     """A rule and its threshold, as used and as recorded; an empty rule is that of a policy without any."""
 

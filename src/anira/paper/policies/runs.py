@@ -17,6 +17,7 @@ from anira.evaluation import EvaluationConfig, evaluate
 from anira.experiments.files import records_folder
 from anira.experiments.setting import Setting, UsedRun
 from anira.models.policies import ComputePolicy, Rules, ThresholdRange, policy_class
+from anira.models.policies.rules import threshold_rule
 from anira.sweeps.plan import Group, Plan, PlannedRun, planned_runs
 from anira.tasks import make_task
 from anira.training import RunFolder, TrainConfig
@@ -174,12 +175,10 @@ def swept(rules: Rules, default: str) -> list[tuple[str, float]]:
     >>> swept({}, "")
     []
     """
-    takers = [name for name, bounds in rules.items() if bounds is not None]
-    if not takers:
+    select = threshold_rule(rules, default)
+    bounds = rules.get(select)
+    if bounds is None:
         return []
-    select = default if default in takers else takers[0]
-    bounds = rules[select]
-    assert bounds is not None
     return [(select, threshold) for threshold in _thresholds(bounds) if threshold != bounds.default]
 
 
