@@ -199,8 +199,11 @@ def check_ids(input_ids: Int[Tensor, "batch time"], vocab_size: int) -> None:
         raise UserError(f"input_ids must lie between 0 and {vocab_size - 1}, not between {low} and {high}")
 
 
-def check_depth(config: AniraConfig, policy: ComputePolicy, asked: Depths) -> None:
-    """Refuse rules, depths and noise that mean nothing to this model."""
+def check_depth(config: AniraConfig, policy: ComputePolicy, asked: Depths, *, active: bool) -> None:
+    """Refuse rules, depths and noise that mean nothing to this model.
+
+    Depth 0, the initial state read out, is for models without a choice, and leaves nothing that a cache could keep.
+    """
     trained, noise, max_depth = config.max_depth, asked.noise, asked.max_depth
     if asked.select is not None or asked.threshold is not None:
         if asked.exit_depth is not None:
@@ -208,8 +211,9 @@ def check_depth(config: AniraConfig, policy: ComputePolicy, asked: Depths) -> No
         policy.rule(asked.select, asked.threshold)
     if noise is not None and noise.shape[-1] != policy.noise_width:
         raise UserError(f"noise must have {policy.noise_width} channels for {policy.name!r}, not {noise.shape[-1]}")
-    if max_depth is not None and max_depth < 1:
-        raise UserError(f"max_depth must be at least 1, not {max_depth}")
+    least = 1 if active or policy.timing != "none" else 0
+    if max_depth is not None and max_depth < least:
+        raise UserError(f"max_depth must be at least {least}, not {max_depth}")
     if max_depth is not None and max_depth > trained and not (config.shared_core and policy.beyond_max_depth):
         why = f"policy {policy.name!r}" if config.shared_core else "an unshared core"
         raise UserError(f"max_depth {max_depth} is beyond the model's {trained}, which {why} cannot do")

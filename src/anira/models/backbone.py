@@ -1,6 +1,5 @@
 """Prelude, recurrent core and coda: stock Llama layers, put together; and what an iteration's input is."""
 
-import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -12,55 +11,13 @@ from torch.distributed.fsdp import FSDPModule
 from transformers import Cache
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding, rotate_half
 
-from anira.models.attention import NAME, Plan
+from anira.models.attention import Plan
+from anira.models.blocks import ScaledEmbedding, make_layer, project_keys
 from anira.models.configuration import AniraConfig
 from anira.models.noise import position_noise
+from anira.models.norm import RMSNorm
 
 Rope = tuple[Float[Tensor, "*tokens head"], Float[Tensor, "*tokens head"]]
-
-
-def _unit(x: Float[Tensor, "*tokens dim"], eps: float) -> tuple[Tensor, Tensor]:
-    """Return x divided by its root mean square, and what it was multiplied with to get there."""
-    square = torch.linalg.vector_norm(x, dim=-1, keepdim=True).square_()
-    scale = torch.rsub(square, eps, alpha=-1 / x.shape[-1]).rsqrt_()  # eps + square / dim in one operation
-    return x * scale, scale
-
-
-class _Norm(torch.autograd.Function):
-    """The norm below, with half as many operations in the backward pass as autograd would need."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Float[Tensor, "*tokens dim"], weight: Float[Tensor, " dim"], eps: float) -> Tensor:
-        unit, scale = _unit(x, eps)
-        ctx.save_for_backward(unit, weight, scale)
-        return unit * weight
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
-        unit, weight, scale = ctx.saved_tensors
-        d_weight = gradient * unit
-        along = (d_weight @ weight).unsqueeze(-1) / weight.shape[0]  # what would change the length alone
-        return (gradient * weight).addcmul_(unit, -along).mul_(scale), d_weight.flatten(0, -2).sum(0), None
-
-
-class RMSNorm(nn.Module):
-    """Root mean square norm, inside in float32 or better. (Llama's own casts float64 down; exactness tests need it.)"""
-
-    def __init__(self, hidden_size: int, eps: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(hidden_size))
-        self.eps = eps
-
-    def forward(self, x: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
-        """Return x divided by its root mean square, times the weight."""
-        weight = self.weight.to(x.dtype)  # of a sharded model in mixed precision it comes in bfloat16, x in float32
-        # torch has a kernel for some devices, and compilers fuse the plain form; the rest is left to us.
-        if x.is_cpu and x.dtype in (torch.float32, torch.float64) and not torch.compiler.is_compiling():
-            if not torch.is_grad_enabled():
-                return _unit(x, self.eps)[0].mul_(weight)
-            y: Tensor = _Norm.apply(x, weight, self.eps)
-            return y
-        return nn.functional.rms_norm(x, weight.shape, weight, self.eps)
 
 
 class Backbone(nn.Module):
@@ -75,16 +32,17 @@ class Backbone(nn.Module):
             config.initial_state,
             config.num_core_layers,
         )
-        self.shared_core, self.freeze = config.shared_core, config.freeze
+        self.shared_core, self.freeze, self.core_norm = config.shared_core, config.freeze, config.core_norm
         num_prelude, num_core, num_coda = config.num_prelude_layers, config.num_core_layers, config.num_coda_layers
         groups = 1 if config.shared_core else config.max_depth
-        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        vocabulary = (config.vocab_size, config.hidden_size)
+        scale = config.embedding_scale
+        self.embed_tokens = nn.Embedding(*vocabulary) if scale == 1 else ScaledEmbedding(*vocabulary, scale)
         # The index of a prelude or coda layer is its place in the cache; core layers have a store of their own.
-        own = _layer_config(config)
-        self.prelude = nn.ModuleList(_layer(own, i) for i in range(num_prelude))
-        self.core = nn.ModuleList(_layer(own, i % num_core) for i in range(groups * num_core))
-        self.coda = nn.ModuleList(_layer(own, num_prelude + i) for i in range(num_coda))
-        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.prelude = nn.ModuleList(make_layer(config, i) for i in range(num_prelude))
+        self.core = nn.ModuleList(make_layer(config, i % num_core) for i in range(groups * num_core))
+        self.coda = nn.ModuleList(make_layer(config, num_prelude + i) for i in range(num_coda))
+        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps, stock=config.rms_norm == "stock")
         self.rotary = LlamaRotaryEmbedding(cast(Any, config))
         concat = config.injection == "concat-linear"
         self.adapter = nn.Linear(2 * config.hidden_size, config.hidden_size, bias=False) if concat else None
@@ -110,6 +68,18 @@ class Backbone(nn.Module):
             joined: Tensor = self.adapter(torch.cat([h, h0], dim=-1))
             return joined
         return h + h0 if self.injection == "add" else h
+
+    def end_iteration(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
+        """Return the state after an iteration, from what its last layer gives."""
+        return self.norm(h) if self.core_norm == "fed-back" else h
+
+    def before_coda(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
+        """Return what the coda reads, from states."""
+        return self.norm(h) if self.core_norm == "coda" else h
+
+    def before_head(self, z: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens dim"]:
+        """Return what the head reads, from what the coda gives, or from states where there is no coda."""
+        return z if self.core_norm == "fed-back" and not len(self.coda) else self.norm(z)
 
     def core_layers(self, depth: int) -> list[LlamaDecoderLayer]:
         """Return the layers of iteration `depth`: always the same ones if the core is shared."""
@@ -140,9 +110,7 @@ def project_key_values(
     with _gathered(layer):
         attention: Any = layer.self_attn
         y = cast(nn.Module, layer.input_layernorm)(x)
-        keys, values = (
-            project(y).view(len(x), -1, attention.head_dim) for project in (attention.k_proj, attention.v_proj)
-        )
+        keys, values = project_keys(attention, y), attention.v_proj(y).view(len(x), -1, attention.head_dim)
     cos, sin = rope
     return keys * cos.unsqueeze(1) + rotate_half(keys) * sin.unsqueeze(1), values
 
@@ -158,17 +126,3 @@ def _gathered(layer: nn.Module) -> Iterator[None]:
         yield
     finally:
         layer.reshard()
-
-
-def _layer_config(config: AniraConfig) -> AniraConfig:
-    """Return the configuration as layers see it: their attention is ours, whatever is set on the model's later."""
-    own = copy.copy(config)
-    own._attn_implementation_internal = NAME
-    return own
-
-
-def _layer(config: Any, layer_idx: int) -> nn.Module:
-    layer: nn.Module = LlamaDecoderLayer(config, layer_idx)  # reads the fields that both configurations have
-    layer.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-    layer.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-    return layer

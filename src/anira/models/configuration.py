@@ -71,6 +71,16 @@ class AniraConfig(PreTrainedConfig):
     """State before the first iteration: prelude (its output), zero, or random; the last two need an injection."""
     initial_state_std: float = 1.0
     """Standard deviation of initial_state random."""
+    block_norm: str = "pre"
+    """Norms of a layer: pre (before attention and feed-forward part), branch (also on what each adds: Ouro), or sum
+    (also on the sums: Huginn)."""
+    core_norm: str = "none"
+    """A second use of the final norm: fed-back (after every iteration; its output is the state), coda (on what the
+    coda reads), or none."""
+    rms_norm: str = "fast"
+    """Arithmetic of norms: fast, or stock (in Hugging Face's order of operations, for models cut from theirs)."""
+    embedding_scale: float = 1.0
+    """What embeddings are multiplied with."""
     policy: Any = None
     """The compute policy: a name, or {"name": ..., option: value, ...}; None: anira-e. Stored with all its options."""
     hidden_act: str = "silu"
@@ -81,11 +91,16 @@ class AniraConfig(PreTrainedConfig):
     """Standard deviation of the weights at the start."""
     rms_norm_eps: float = 1e-6
     rope_parameters: dict[str, Any] | None = None
-    attention_bias: bool = False
+    attention_bias: bool | str = False
+    """Biases of attention: of all four projections, of none, or of some: qk, or qkv."""
+    qk_norm: bool = False
+    """Norm queries and keys, head by head."""
     attention_dropout: float = 0.0
     mlp_bias: bool = False
     tie_word_embeddings: bool = False
     """Use the embedding's weights as the head's."""
+    origin: dict[str, Any] | None = None
+    """Where the weights came from: the family, its configuration, and of a retrofitted model which layer is which."""
     use_cache: bool = True
     pad_token_id: int | None = 0
     bos_token_id: int | None = None
@@ -95,6 +110,7 @@ class AniraConfig(PreTrainedConfig):
         self._check_keys(kwargs)
         self.policy = resolve_policy("anira-e" if self.policy is None else self.policy)
         self._check_sizes()
+        self._check_layers()
         self._check_core()
         if self.num_key_value_heads is None:
             self.num_key_value_heads = self.num_attention_heads
@@ -125,12 +141,21 @@ class AniraConfig(PreTrainedConfig):
             if not low <= getattr(self, name) < math.inf:  # neither is NaN
                 raise UserError(f"{name} must be at least {low}, not {getattr(self, name)}")
         heads, kv_heads = self.num_attention_heads, self.num_key_value_heads
-        if self.hidden_size % heads:
+        if self.head_dim is None and self.hidden_size % heads:
             raise UserError(f"hidden_size {self.hidden_size} must be a multiple of num_attention_heads {heads}")
         if kv_heads is not None and (kv_heads < 1 or heads % kv_heads):
             raise UserError(f"num_attention_heads {heads} must be a multiple of num_key_value_heads {kv_heads}")
         if (self.head_dim or self.hidden_size // heads) % 2:
             raise UserError("the dimension of a head must be even (rotary embedding): change hidden_size or the heads")
+
+    def _check_layers(self) -> None:
+        _check_choice("block_norm", self.block_norm, ("pre", "branch", "sum"))
+        _check_choice("core_norm", self.core_norm, ("none", "fed-back", "coda"))
+        _check_choice("rms_norm", self.rms_norm, ("fast", "stock"))
+        if self.core_norm == "coda" and not self.num_coda_layers:
+            raise UserError("core_norm='coda' is a norm between core and coda, and there are no coda layers")
+        if not isinstance(self.attention_bias, bool) and self.attention_bias not in ("qk", "qkv"):
+            raise UserError(f"attention_bias must be true, false, qk or qkv, not {self.attention_bias!r}")
 
     def _check_core(self) -> None:
         _check_choice("injection", self.injection, ("none", "add", "concat-linear"))
@@ -170,6 +195,7 @@ _LEAST: Final = {
     **dict.fromkeys(("max_depth", "max_position_embeddings"), 1),
     **dict.fromkeys(("num_prelude_layers", "num_coda_layers"), 0),
     **dict.fromkeys(("initial_state_std", "initializer_range", "rms_norm_eps", "attention_dropout"), 0),
+    "embedding_scale": 0,
 }
 
 

@@ -95,7 +95,7 @@ def run_parallel(
             elif backbone.freeze == "first":
                 first = FirstKeyValues(first, plan)
             layers, x = backbone.core_layers(depth), backbone.inject(h, h0)
-            candidate = run_layers(layers, x, square, rope, plan=kept or first or plan)
+            candidate = backbone.end_iteration(run_layers(layers, x, square, rope, plan=kept or first or plan))
             h = policy.update(depth, h, candidate, route, state)
             picked = steering.pick(picked, h, wanted)
         states.append(h)
@@ -343,7 +343,9 @@ class _ActiveRun:
         self.attention.begin(depth, slots)
         x = self.backbone.inject(h, tokens.h0)[None]
         cos, sin = tokens.rope
-        return run_layers(self.backbone.core_layers(depth), x, None, (cos[None], sin[None]), plan=self.attention)[0]
+        layers = self.backbone.core_layers(depth)
+        out = run_layers(layers, x, None, (cos[None], sin[None]), plan=self.attention)[0]
+        return self.backbone.end_iteration(out)
 
     def _allocate(self, depth: int | Tensor, tokens: Tokens, *, onwards: bool) -> Any:
         store: Any = self.store  # `single` and depths in a tensor are for the cache's store alone

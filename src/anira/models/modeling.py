@@ -44,7 +44,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     supports_gradient_checkpointing = True
     accepts_loss_kwargs = True  # Trainer then passes num_items_in_batch
     _supports_sdpa = True
-    _no_split_modules = ["LlamaDecoderLayer"]  # noqa: RUF012 (as Hugging Face declares it)
+    _no_split_modules = ["LlamaDecoderLayer", "FourNormLayer"]  # noqa: RUF012 (as Hugging Face declares it)
     _skip_keys_device_placement = ["past_key_values"]  # noqa: RUF012
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}  # noqa: RUF012
     _keep_in_fp32_modules_strict = ["policy"]  # noqa: RUF012 (deciders run in float32 or better)
@@ -134,7 +134,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         depths = arguments.Depths(noise, select, threshold, max_depth, exit_depth, exits, step_noise, progress)
         if self.training and not cached:
             depths = depths.of_step(policy, self.device)
-        arguments.check_depth(self.config, policy, depths)
+        arguments.check_depth(self.config, policy, depths, active=cached or active)
         x = self._embed(input_ids, inputs_embeds)
         cache = arguments.own_cache(past_key_values, self.config, self._cache_signature) if cached else None
         masks = arguments.Masks(attention_mask, valid_mask, position_ids, lengths, max_length)
@@ -214,7 +214,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
 
     def _logits(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
         """Return the logits of states by the head alone."""
-        logits: Tensor = self.lm_head(self.model.norm(h))
+        logits: Tensor = self.lm_head(self.model.before_head(h))
         return logits
 
     def _run(self, call: arguments.Call, targets: Targets | None, wanted: arguments.Wanted) -> AniraOutput:
@@ -234,7 +234,9 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         else:
             z = self._coda(readout.states, call, rope)
             logits = self._head(z, kept)
-        losses = sums = None
+        losses = sums = hidden = None
+        if wanted.hidden_states:
+            hidden = (h0, *core.iteration_states[1:], self.model.before_head(z[-1]))
         if targets is not None:
             if call.packing is not None:
                 targets = targets.without(call.packing.columns[None] == 0)  # nobody predicts an instance's first token
@@ -245,7 +247,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             loss=None if losses is None else torch.stack(list(losses.values())).sum(),
             logits=chosen_of(logits, kept_of(readout.chosen, kept)),
             past_key_values=cache,
-            hidden_states=(h0, *core.iteration_states[1:], self.model.norm(z[-1])) if wanted.hidden_states else None,
+            hidden_states=hidden,
             exit_depth=core.allocation.exit_depth,
             executed=core.executed,
             exit_log_probs=core.allocation.exit_log_probs,
@@ -311,7 +313,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         self, states: Float[Tensor, "states batch time dim"], call: arguments.Call, rope: Rope
     ) -> Float[Tensor, "states batch time dim"]:
         """Read out several states as so many batches; packed ones one after the other."""
-        num, mask = len(states), call.mask
+        num, mask, states = len(states), call.mask, self.model.before_coda(states)
         if call.packing is not None:
             return torch.stack([run_layers(self.model.coda, one, None, rope, plan=call.plan) for one in states])
         if num > 1:
@@ -326,7 +328,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         part = (rope[0][:, kept], rope[1][:, kept])
         *layers, last = self.model.coda if len(self.model.coda) else (None,)
         out = []
-        for x in states:
+        for x in self.model.before_coda(states):
             for layer in layers:
                 x = run_layers([layer], x, None, rope, plan=PackedAttention(packing))  # noqa: PLW2901
             if last is not None:
@@ -343,6 +345,15 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         if isinstance(keep, Tensor) or keep:
             z = z[:, :, keep if isinstance(keep, Tensor) else slice(-keep, None)]
         return self._logits(z)
+
+    @classmethod
+    def from_released(
+        cls, path_or_hub_id: Any, *, policy: Any = None, dtype: torch.dtype | None = None
+    ) -> "AniraForCausalLM":
+        """Load a released looped model: Ouro, Huginn or Recurrent-Llama (see `pretrained.load_released`)."""
+        from anira.models.pretrained import load_released
+
+        return load_released(path_or_hub_id, policy=policy, dtype=dtype)
 
     def set_attn_implementation(self, attn_implementation: str | dict[str, str], *args: Any, **kwargs: Any) -> None:
         """Accept what the model runs on, and refuse everything else by name."""

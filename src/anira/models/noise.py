@@ -4,6 +4,8 @@ A counter hash, not a generator with a state: padding, sharding over processes, 
 the numbers, and the graph that consumes them is free of random calls.
 """
 
+import math
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -11,6 +13,7 @@ from torch import Tensor
 _GOLDEN = -7046029254386353131  # 2^64 / golden ratio as a signed 64-bit number; torch has no unsigned arithmetic
 _MIX_1 = -4658895280553007687
 _MIX_2 = -7723592293110705685
+_WITHIN_3 = math.erf(3 / 2**0.5)  # the probability that a standard normal number lies within 3 of its mean
 
 
 def uniform_noise(
@@ -60,13 +63,14 @@ def drawn_noise(batch: int, time: int, width: int, device: torch.device) -> Floa
 
 
 def position_noise(positions: Int[Tensor, "*tokens"], width: int, dtype: torch.dtype) -> Float[Tensor, "*tokens width"]:
-    """Return standard normal numbers that depend on the position only, for random initial states.
+    """Return standard normal numbers, cut at 3 as Huginn's are, that depend on the position only.
 
-    Keyed by position, because a state drawn anew at every call could not be cached exactly.
+    They are for random initial states. Keyed by position, because a state drawn anew at every call could not be cached
+    exactly.
     """
     bits = _mix(_mix(positions.long())[..., None] + torch.arange(width, device=positions.device))
     uniform = ((bits & 0x7FFFFF).double() + 0.5) / 0x800000
-    return (torch.erfinv(2 * uniform - 1) * 2**0.5).to(dtype)
+    return (torch.erfinv(_WITHIN_3 * (2 * uniform - 1)) * 2**0.5).to(dtype)
 
 
 def _mix(x: Tensor) -> Tensor:

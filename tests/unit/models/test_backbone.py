@@ -5,8 +5,9 @@ import torch
 from tests.models_support import random_ids, random_model, small_config
 from torch import Tensor
 
-from anira.models.backbone import Backbone, RMSNorm, _Norm
+from anira.models.backbone import Backbone
 from anira.models.noise import position_noise
+from anira.models.norm import RMSNorm, _Norm
 
 
 def tensor(*shape: int, seed: int = 0) -> Tensor:

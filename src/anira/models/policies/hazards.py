@@ -125,11 +125,15 @@ def compute_loss(log_q: Float[Tensor, "*tokens depth"], gamma: float, base: floa
 
 
 class LinearGate(nn.Module):
-    """RMSNorm and a linear layer, in float32 or better: the smallest halting unit, in place of a Decider."""
+    """RMSNorm and a linear layer, in float32 or better: the smallest halting unit, in place of a Decider.
+
+    Where the core's own norm has been applied to the state already (core_norm = "fed-back"), there is none.
+    """
 
     def __init__(self, config: Any, *, detach: bool, bias: float, zero: bool) -> None:
         super().__init__()
-        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        normed = config.core_norm == "fed-back"
+        self.norm = nn.Identity() if normed else nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.out = nn.Linear(config.hidden_size, 1, bias=True)
         self.detach = detach
         self.bias, self.zero = bias, zero
@@ -142,7 +146,7 @@ class LinearGate(nn.Module):
 
     def forward(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens 1"]:
         """Return the halting logit of every token."""
-        x = (h.detach() if self.detach else h).to(self.norm.weight.dtype)
+        x = (h.detach() if self.detach else h).to(self.out.weight.dtype)
         with torch.autocast(h.device.type, enabled=False):
             logits: Tensor = self.out(self.norm(x))
         return exits.at_least_float32(logits)

@@ -31,6 +31,7 @@ from anira.config import UserError
 from anira.models.policies.base import Readout
 from anira.models.policies.decider import Decider
 from anira.models.policies.hazards import LinearGate, UnrolledPolicy, UnrolledState
+from anira.models.policies.rules import ThresholdRange
 from anira.models.policies.task_loss import TaskLoss
 
 
@@ -56,8 +57,12 @@ class OuroOptions:
     """Cut the gradient from the gate into the core; in stage 2 it is always cut."""
     zero_start: bool = False
     """Start with a last matrix of zeros: the first halt_prob is the same for every token, that of the bias."""
+    threshold: float | None = None
+    """Cumulative probability at which a token exits unless the caller says otherwise; None: the median. 1: all run."""
 
     def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise UserError(f"threshold must lie in (0, 1], not {self.threshold}")
         if self.beta < 0:
             raise UserError(f"beta must be at least 0, not {self.beta}")
         if self.steepness <= 0:
@@ -78,6 +83,12 @@ class Ouro(UnrolledPolicy):
         least = 3 if options.looks == "back" else 2
         if options.stage == 2 and config.max_depth < least:
             raise UserError(f"stage 2 that looks {options.looks} has targets from max_depth {least} on: raise it")
+        if options.threshold is not None:
+            self.rules = {
+                **self.rules,
+                "quantile": ThresholdRange(low=0, high=1, open_low=True, default=options.threshold),
+            }
+            self.default_rule = "quantile"
         self.first_stage = "a gate of stage 1" if options.stage == 2 else ""
         start = {"detach": options.detach or options.stage == 2, "bias": options.bias, "zero": options.zero_start}
         self.decider = LinearGate(config, **start) if options.gate == "linear" else Decider(config, 1, **start)
