@@ -15,6 +15,7 @@ from anira.cli import (
     bench,
     calibrate,
     compare,
+    convert,
     demo,
     evaluate,
     export,
@@ -22,6 +23,7 @@ from anira.cli import (
     import_clrs,
     report,
     reproduce,
+    retrofit,
     runs,
     sweep,
 )
@@ -181,6 +183,8 @@ _START: dict[str, Any] = {
     "report": _plain(["report", "run"], report.ReportOptions),
     "reproduce": _reproduce,
     "compare": _compare,
+    "convert": _plain(["convert", "folder", "--out", "new"], convert.Options),
+    "retrofit": _plain(["retrofit", "folder", "--core", "0:1", "--out", "new"], retrofit.Options),
     "bench": _bench,
     "demo": _plain(["demo"], demo.Options),
 }

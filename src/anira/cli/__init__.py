@@ -34,6 +34,8 @@ COMMANDS: Final = {
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "compare": ("anira.cli.compare", "train and judge policies alike on one task, one leaderboard page"),
     "reproduce": ("anira.cli.reproduce", "make a table or figure of the paper, training what it needs"),
+    "convert": ("anira.cli.convert", "a released looped model (Ouro, Huginn, Recurrent-Llama) as one of ours, or back"),
+    "retrofit": ("anira.cli.retrofit", "cut a pretrained decoder into prelude, core and coda, and loop the core"),
     "bench": ("anira.cli.bench", "measure speed on this machine"),
     "demo": (
         "anira.cli.demo",

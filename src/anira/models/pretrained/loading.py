@@ -4,17 +4,18 @@ transformers finds conversions of weights by the name of a model's class. So eve
 for the time of loading, which knows the family's names; what comes out is a plain `AniraForCausalLM`.
 """
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
 import torch
+from transformers import PreTrainedModel
 from transformers.conversion_mapping import register_checkpoint_conversion_mapping
 from transformers.core_model_loading import WeightTransform, revert_weight_conversion
 
-from anira.config import UserError, nearest
+from anira.config import UserError, json_text, nearest
+from anira.config.files import write_file
 from anira.models.configuration import AniraConfig
 from anira.models.modeling import AniraForCausalLM
 from anira.models.pretrained.family import Family, Original, need
@@ -119,10 +120,9 @@ def save_released(model: AniraForCausalLM, folder: str | Path) -> None:
     if lost or family.policy(origin["config"])["name"] != model.config.policy["name"]:
         raise UserError(f"the layout of {family.name} has no place for policy {model.config.policy['name']!r}")
     with _in_layout(model, family.transforms(model.config)):
-        model.save_pretrained(folder)
+        PreTrainedModel.save_pretrained(model, folder)  # without our model card
     config = {**origin["config"], family.depth_key: model.config.max_depth}
-    path = Path(folder) / "config.json"
-    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_file(Path(folder) / "config.json", json_text(dict(sorted(config.items())), indent=2) + "\n")
 
 
 def original_names(model: AniraForCausalLM, transforms: list[WeightTransform]) -> dict[str, torch.Tensor]:
