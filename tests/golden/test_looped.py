@@ -5,11 +5,13 @@ licences): states after every iteration, logits at every depth, greedy continuat
 """
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
 from tests.released_support import FAMILIES, LOOPED, RAVEN, reference, released
 from torch import Tensor
+from transformers import Trainer, TrainingArguments
 
 from anira.models import AniraForCausalLM
 
@@ -165,3 +167,25 @@ def test_cached_equals_uncached_with_real_exits(family: str) -> None:
     assert torch.equal(torch.cat(executed, 1), whole.executed)
     assert 1 < whole.executed.double().mean() < 4
     assert sum(calls) == int(whole.executed.sum())  # the core ran for nobody who had stopped
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_trainer_trains_a_released_model(family: str, tmp_path: Path) -> None:
+    model = AniraForCausalLM.from_released(LOOPED / family, dtype=torch.float32)
+    rows = [{"input_ids": row, "labels": row} for row in reference(family)["input_ids"]] * 2
+    options = TrainingArguments(
+        tmp_path,
+        max_steps=3,
+        per_device_train_batch_size=4,
+        learning_rate=1e-2,
+        report_to=[],
+        save_strategy="no",
+        dataloader_pin_memory=False,
+    )
+    trainer = Trainer(model, options, train_dataset=rows)
+    with torch.no_grad():
+        before = float(model(**{key: torch.stack([row[key] for row in rows]) for key in rows[0]}).loss)
+    trainer.train()
+    with torch.no_grad():
+        after = float(model(**{key: torch.stack([row[key] for row in rows]) for key in rows[0]}).loss)
+    assert after < before
