@@ -257,14 +257,13 @@ def _check_names(groups: Sequence[Group]) -> None:
 
 
 def _in_order(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups so that each comes after those that it waits for."""
+    """Return the groups in the plan's order, but each after those that it waits for."""
     ordered: list[Group] = []
     left = list(groups)
     while left:
         done = {group.name for group in ordered}
-        ready = [group for group in left if set(group.after) <= done]
-        if not ready:
+        ready = next((place for place, group in enumerate(left) if set(group.after) <= done), None)
+        if ready is None:
             raise UserError(f"these groups of runs wait for each other: {', '.join(g.name or '?' for g in left)}")
-        ordered += ready
-        left = [group for group in left if group not in ready]
+        ordered.append(left.pop(ready))
     return ordered

@@ -66,6 +66,14 @@ def test_a_run_that_is_planned_twice_is_run_once():
     assert len(planned_runs(Plan(groups=(group, group)))) == 1
 
 
+def test_runs_keep_the_order_of_the_plan_but_for_what_they_wait_for():
+    def group(name: str, seed: int, *after: str) -> dict:
+        return {"name": name, "presets": ["mano-fixed-smoke"], "seeds": [seed], "after": list(after)}
+
+    groups = [group("late", 0, "middle"), group("first", 1), group("middle", 2, "first"), group("last", 3)]
+    assert [run.config.seed for run in planned_runs(make_plan({"runs": groups}))] == [1, 2, 0, 3]
+
+
 STAGE_1 = {"name": "one", "presets": ["words-ouro-smoke"], "seeds": [0, 1]}
 FROM_1 = {"policy.stage": 2, "init_from": "one", "frozen": "backbone"}
 STAGE_2 = {"presets": ["words-ouro-smoke"], "seeds": [0, 1], "set": {"policy.stage": 2}}
