@@ -1,8 +1,7 @@
 """Files in the layout of GSM-Symbolic with questions of our own, tiny models that read bytes, and planted records."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

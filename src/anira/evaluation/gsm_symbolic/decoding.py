@@ -20,7 +20,7 @@ from anira.models.wrapped import policy_in_use
 
 Array = NDArray[Any]
 _WINDOW: Final = 8
-"""Tokens at the end of a row in which the stop mark is looked for: it has two characters."""
+"""Tokens at the end of a row in which stop marks are looked for, and more where one has more characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +134,8 @@ class Written:
     prompt: tuple[int, ...]
     ids: tuple[int, ...]
     """Tokens of the answer, an end-of-sequence token included."""
+    generated: tuple[int, ...]
+    """All tokens that were written, a stop mark included."""
     text: str
     tokens: Mapping[str, Array]
     """As in `Fed`, for the prompt and all tokens of the answer but the last, which nothing has read."""
@@ -157,7 +159,7 @@ class Ends:
 
     tokenizer: Any
     ids: frozenset[int]
-    stop: str
+    stops: tuple[str, ...]
     most: int
     """Tokens after which it ends in any case."""
 
@@ -167,18 +169,23 @@ class Ends:
 
     def reached(self, ids: Sequence[int]) -> bool:
         """Say whether an answer ends here by itself."""
-        return ids[-1] in self.ids or self.stop in self.text(ids[-_WINDOW:])
+        window = max([_WINDOW, *map(len, self.stops)])
+        return ids[-1] in self.ids or self._place(self.text(ids[-window:])) >= 0
 
     def cut(self, ids: Sequence[int]) -> tuple[list[int], str]:
-        """Return the tokens that stand before the stop mark, and the text that does."""
+        """Return the tokens that stand before the first stop mark, and the text that does."""
         text = self.text(ids)
-        place = text.find(self.stop)
+        place = self._place(text)
         if place < 0:
             return list(ids), text
         count = len(ids)
         while count and len(self.text(ids[:count])) > place:
             count -= 1
         return list(ids[:count]), text[:place]
+
+    def _place(self, text: str) -> int:
+        """Return where the first stop mark begins, or -1."""
+        return min((place for mark in self.stops if (place := text.find(mark)) >= 0), default=-1)
 
 
 def end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
@@ -238,4 +245,4 @@ def _written(row: _Row, ends: Ends) -> Written:
     ids, text = ends.cut(row.ids)
     read = len(row.prompt) + max(len(ids) - 1, 0)
     tokens = {name: np.concatenate([part[name] for part in row.parts])[:read] for name in row.parts[0]}
-    return Written(row.prompt, tuple(ids), text, tokens, row.ended, row.hides)
+    return Written(row.prompt, tuple(ids), tuple(row.ids), text, tokens, row.ended, row.hides)

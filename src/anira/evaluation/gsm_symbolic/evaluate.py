@@ -146,7 +146,7 @@ def make_labels(loaded: Loaded, config: GsmConfig) -> Labels:
 
 
 def _asked(config: GsmConfig, labels: Labels, problems: Problems, shots: Sequence[Shot], count: int) -> dict[str, Any]:
-    """Return what evaluation.json says, by which another request in the same folder is told apart; batches may differ."""
+    """Return what evaluation.json says: by it, another request in the same folder is refused. Batches do not matter."""
     return {
         **asdict(labels),
         "task": TASK,
@@ -165,7 +165,7 @@ class Prompts:
         self._loaded, self._shots, self._config = loaded, shots, config
         self._head = self._encode(shots_text(shots))
         ids = end_ids(loaded.model, loaded.tokenizer)
-        self._ends = Ends(tokenizer=loaded.tokenizer, ids=ids, stop=STOP, most=config.max_new_tokens)
+        self._ends = Ends(tokenizer=loaded.tokenizer, ids=ids, stops=(STOP,), most=config.max_new_tokens)
 
     def check(self, rows: Sequence[Problem]) -> None:
         """Refuse questions that do not fit the positions of the model."""

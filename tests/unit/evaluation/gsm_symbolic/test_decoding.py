@@ -9,6 +9,7 @@ from anira.evaluation.gsm_symbolic.decoding import Choice, Ends, end_ids, start,
 
 PROMPTS = ["Q: 1 + 1\nA:", "Q: a longer question, with 12 cups\nA:", "Q: 3\nA:"]
 CPU = torch.device("cpu")
+OWN = Choice()
 
 
 @pytest.fixture(scope="module")
@@ -16,11 +17,11 @@ def tokenizer():
     return byte_tokenizer()
 
 
-def ends(tokenizer, most=20, stop="Q:", ids=frozenset({0})):
-    return Ends(tokenizer=tokenizer, ids=ids, stop=stop, most=most)
+def ends(tokenizer, most=20, stops=("Q:",), ids=frozenset({0})):
+    return Ends(tokenizer=tokenizer, ids=ids, stops=stops, most=most)
 
 
-def answers(model, tokenizer, prompts, choice=Choice(), **how):
+def answers(model, tokenizer, prompts, choice=OWN, **how):
     ids = [tokenizer(text)["input_ids"] for text in prompts]
     return write_answers(start(model, choice), ids, ends(tokenizer, **how), CPU)
 
@@ -50,7 +51,7 @@ def test_answers_are_those_of_generate(make, tokenizer):
     assert tuple(made[0, ids.shape[1] :].tolist()) == one.ids
 
 
-@pytest.mark.parametrize("choice", [Choice(), Choice(select="quantile", threshold=0.9), Choice(forced=2)])
+@pytest.mark.parametrize("choice", [OWN, Choice(select="quantile", threshold=0.9), Choice(forced=2)])
 def test_depths_are_those_of_one_pass_over_the_finished_row(choice, tokenizer):
     model = tiny_anira()
     rows = answers(model, tokenizer, PROMPTS, choice)
