@@ -2,14 +2,22 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from anira.evaluation.gsm_symbolic.decoding import Written
+from anira.evaluation.gsm_symbolic.tables import instance_table, token_table
+from anira.evaluation.records import RecordFolder
+from anira.evaluation.tables import Labels
 from anira.models import AniraConfig, AniraForCausalLM
+from anira.tasks.gsm_symbolic import SPLITS, Problem
 
 EOS = "<eos>"
 SHOTS = [
@@ -108,3 +116,68 @@ def save(model: Any, folder: Path) -> Path:
     model.save_pretrained(folder)
     byte_tokenizer().save_pretrained(folder)
     return folder
+
+
+Value = Callable[[int, int, int], int]
+"""Knob, template and instance of a question -> whether it is right, or how deep its answer goes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted:
+    """A made-up evaluation: Main and P1 have all templates, P2 every second one."""
+
+    right: Value
+    depth: Value
+    templates: int = 20
+    instances: int = 10
+    name: str = "planted"
+    policy: str = "anira-o"
+    forced: int | None = None
+
+
+def write_planted(folder: Path, planted: Planted) -> Path:
+    """Write an evaluation through the package's own writer: answers of three tokens, of which two were read."""
+    model = planted_model(planted.policy)
+    labels = Labels(
+        run_id=planted.name,
+        step=0,
+        variant=planted.policy,
+        seed=0,
+        select="" if planted.policy == "fixed" else "median",
+        threshold=None,
+        decode="generated",
+        override="" if planted.forced is None else f"depth-{planted.forced}",
+    )
+    records = RecordFolder(folder)
+    records.open({**asdict(labels), "knobs": [0, 1, 2], "n": planted.templates * planted.instances})
+    for knob, split in enumerate(SPLITS):
+        templates = range(0, planted.templates, 2 if split == "p2" else 1)
+        problems = [_problem(split, template, i) for i in range(planted.instances) for template in templates]
+        written = [_written(planted, one) for one in problems]
+        how = {"first": knob * 1_000_000, "heads": [1] * len(problems)}
+        shared = frozenset(range(0, planted.templates, 2))
+        records.write(
+            knob,
+            instance_table(model, problems, written, labels, shared=shared, **how),
+            token_table(byte_tokenizer(), problems, written, labels, **how),
+        )
+    records.close()
+    return folder
+
+
+@cache
+def planted_model(policy: str) -> AniraForCausalLM:
+    return tiny_anira(policy)
+
+
+def _problem(split: str, template: int, instance: int) -> Problem:
+    question = f"{split} {template} {instance}"
+    return Problem(split=split, id=template, instance=instance, template=template, question=question, answer="", gold=1)
+
+
+def _written(planted: Planted, one: Problem) -> Written:
+    place = (one.knob, one.template, one.instance)
+    depth = planted.depth(*place) if planted.forced is None else planted.forced
+    depths = np.array([1, 1, depth, depth, depth])
+    text = "1" if planted.right(*place) else "2"
+    return Written((5, 6, 7), (8, 9, 0), (8, 9, 0), text, {"exit_depth": depths, "executed": depths}, True)

@@ -23,12 +23,23 @@ class Loaded:
 
 def load_model(source: str, *, device: str | None = None, precision: Precision | None = None) -> Loaded:
     """Load a causal language model, ours or any of transformers', with its tokenizer."""
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place = _device(device)
     dtype = choose_dtype(precision, place)
     tokenizer = _loaded(AutoTokenizer, source, "tokenizer")
     model = _loaded(AutoModelForCausalLM, source, "model", dtype=dtype).to(place).eval()
     check_vocabulary(model, tokenizer, source)
     return Loaded(model, tokenizer, Path(source).resolve().name if Path(source).is_dir() else source)
+
+
+def _device(name: str | None) -> torch.device:
+    """Return a device that is there: by default a GPU, or else the CPU."""
+    try:
+        place = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError as error:
+        raise UserError(f"{name!r} is no device: {str(error).splitlines()[0]}") from None
+    if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
+        raise UserError(f"there is no device {name!r} here: leave out --device for the CPU")
+    return place
 
 
 def check_vocabulary(model: Any, tokenizer: Any, source: str) -> None:

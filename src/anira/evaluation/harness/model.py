@@ -45,6 +45,8 @@ class AniraLM(HFLM):
         dtype: Any = None,
         **options: Any,
     ) -> None:
+        if not torch.cuda.is_available() and str(device).startswith("cuda"):
+            device = None  # the harness names a GPU by default, whether there is one or not
         loaded = load_model(pretrained, device=device, precision=dtype) if isinstance(pretrained, str) else pretrained
         make_labels(loaded, GsmConfig(select=select, threshold=threshold, depth=depth))  # refuses what it cannot do
         super().__init__(pretrained=loaded.model, tokenizer=loaded.tokenizer, **options)
