@@ -1,10 +1,12 @@
 """What the numbers say about each model, in sentences: the fair baseline first, then depth against the splits."""
 
-from typing import Any
+from typing import Any, Final
 
 from anira.measure import quantity
 from anira.paper.gsm_symbolic.measure import SPLITS, Found
 from anira.site import Note, amount, interval
+
+_ROUNDING: Final = 1e-9
 
 
 def answer(found: Found) -> list[str]:
@@ -20,10 +22,10 @@ def verdicts(found: Found) -> list[Note]:
 
 
 def direction(row: dict[str, Any]) -> int | None:
-    """Say whether a whole interval lies above or below zero; None where there is no interval."""
+    """Say whether a whole interval lies above or below zero, by more than rounding; None where there is none."""
     if row["low"] is None or row["high"] is None:
         return None
-    return int(row["low"] > 0) - int(row["high"] < 0)
+    return int(row["low"] > _ROUNDING) - int(row["high"] < -_ROUNDING)
 
 
 def _subset(found: Found, model: str) -> str:
