@@ -1,14 +1,20 @@
 """lm-evaluation-harness: our task and our model agree with `anira gsm-symbolic`, item by item."""
 
-import os
 import warnings
+from functools import partial
 
 import polars as pl
 import pytest
 import tests.gsm_support as support
 import torch
 
-pytest.importorskip("lm_eval", reason="the extra `text` is not installed")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # the harness and what it imports have some
+    pytest.importorskip("lm_eval", reason="the extra `text` is not installed")
+    import lm_eval.evaluator
+    import lm_eval.tasks
+
+    from anira.evaluation.harness.model import AniraLM
 
 from anira.cli.lm_eval import translated
 from anira.config import UserError
@@ -16,40 +22,11 @@ from anira.evaluation.gsm_symbolic import GsmConfig, Loaded, evaluate_gsm_symbol
 from anira.evaluation.gsm_symbolic.sources import read_shots
 from anira.evaluation.harness import TASKS
 from anira.evaluation.records import RecordFolder
+from anira.tasks.gsm_symbolic import last_number
 
-MOST = 12
+MOST = 16
+OUR_TASKS = partial(lm_eval.tasks.TaskManager, include_defaults=False)  # the harness's own are thousands of files
 pytestmark = pytest.mark.filterwarnings("ignore")  # other people's code
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    root = tmp_path_factory.mktemp("harness")
-    support.write_data(root / "data")
-    support.write_shots(root / "shots.jsonl")
-    return root
-
-
-@pytest.fixture(scope="module")
-def harness(place):
-    """Return a function that lets the harness evaluate a model, and gives its result."""
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import lm_eval
-        from lm_eval.tasks import TaskManager
-
-        from anira.evaluation.harness.model import AniraLM
-
-    metadata = {"data": str(place / "data"), "shots": str(place / "shots.jsonl")}
-    manager = TaskManager(include_path=str(TASKS), metadata=metadata)
-
-    def evaluate(loaded, tasks, **options):
-        model = AniraLM(loaded, batch_size=4, max_length=2048, **options)
-        return lm_eval.simple_evaluate(
-            model=model, tasks=tasks, task_manager=manager, gen_kwargs=f"max_gen_toks={MOST}", bootstrap_iters=0
-        )
-
-    return evaluate
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +34,42 @@ def loaded():
     return Loaded(support.tiny_anira(), support.byte_tokenizer(), "tiny")
 
 
-def ours(loaded, place, out, **config):
-    problems = read_problems(str(place / "data"))
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, loaded):
+    """Questions of which some have the very answer that the model writes."""
+    root = tmp_path_factory.mktemp("harness")
+    support.write_shots(root / "shots.jsonl")
+    written = ours(loaded, support.write_data(root / "plain").parent, root / "records", data="plain")
+    texts = {row["question"]: row["predicted"] for one, _ in written.values() for row in one.iter_rows(named=True)}
+
+    def change(row):
+        number = last_number(texts[row["question"]])
+        return row if number is None or row["instance"] else {**row, "answer": f"so #### {number:g}"}
+
+    support.write_data(root / "data", change=change)
+    return root
+
+
+@pytest.fixture(scope="module")
+def harness(place):
+    """Return a function that lets the harness evaluate a model, and gives its result."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(lm_eval.evaluator, "add_env_info", lambda results: None)  # asks git, pip and the CPU
+        patch.setattr(lm_eval.tasks, "TaskManager", OUR_TASKS)
+        metadata = {"data": str(place / "data"), "shots": str(place / "shots.jsonl")}
+        manager = OUR_TASKS(include_path=str(TASKS), metadata=metadata)
+
+        def evaluate(loaded, tasks, **options):
+            model = AniraLM(loaded, batch_size=4, max_length=2048, **options)
+            asked = {"gen_kwargs": f"max_gen_toks={MOST}", "bootstrap_iters": 0, "task_manager": manager}
+            return lm_eval.simple_evaluate(model=model, tasks=tasks, **asked)
+
+        yield evaluate
+
+
+def ours(loaded, place, out, data="data", **config):
+    problems = read_problems(str(place / data))
     shots = read_shots(place / "shots.jsonl")
     evaluate_gsm_symbolic(loaded, problems, shots, GsmConfig(max_new_tokens=MOST, **config), out)
     return {knob: RecordFolder(out).read(knob) for knob in range(3)}
@@ -67,6 +78,8 @@ def ours(loaded, place, out, **config):
 @pytest.mark.parametrize("options", [{}, {"depth": 2}, {"select": "quantile", "threshold": 0.9}])
 def test_the_harness_and_our_command_agree_item_by_item(harness, loaded, place, tmp_path, options):
     mine = ours(loaded, place, tmp_path / "records", **options)
+    right = [one["correct"].sum() for one, _ in mine.values()]
+    assert options or (0 < sum(right) < 30), "some answers must be right, and some wrong"
     tasks = ["gsm_symbolic_main", "gsm_symbolic_p1", "gsm_symbolic_p2"]
     result = harness(loaded, tasks, records=str(tmp_path / "depths"), **options)
     for knob, task in enumerate(tasks):
@@ -82,12 +95,6 @@ def test_the_harness_and_our_command_agree_item_by_item(harness, loaded, place, 
         assert depths["token_id"].to_list() == answers["target_id"].to_list()
 
 
-def test_right_answers_count_in_both(harness, loaded, place, tmp_path):
-    """Golds that the model happens to write: accuracy is then not zero by accident."""
-    instances, _ = ours(loaded, place, tmp_path / "records")[0]
-    assert 0 < instances["correct"].sum() < len(instances)
-
-
 def test_a_stock_model_runs_too(harness, place, tmp_path):
     stock = Loaded(support.tiny_llama(), support.byte_tokenizer(), "llama")
     mine, _ = ours(stock, place, tmp_path / "records")[2]
@@ -97,8 +104,6 @@ def test_a_stock_model_runs_too(harness, place, tmp_path):
 
 
 def test_sampling_and_impossible_depths_are_refused(harness, loaded):
-    from anira.evaluation.harness.model import AniraLM
-
     with pytest.raises(UserError, match="at most depth 3: 9 cannot be forced"):
         AniraLM(loaded, depth=9)
     model = AniraLM(loaded, batch_size=1)
@@ -109,7 +114,7 @@ def test_sampling_and_impossible_depths_are_refused(harness, loaded):
         model._model_generate(context, 5, ["Q:"], top_p=0.5)
 
 
-def test_the_launcher_runs_the_task_from_the_command_line(anira, place, monkeypatch):
+def test_the_launcher_runs_the_task_from_the_command_line(harness, anira, place, monkeypatch):
     monkeypatch.chdir(place)
     support.save(support.tiny_anira(), place / "model")
     words = ["--model", "anira", "--model_args", "pretrained=model,records=depths,max_length=2048"]
