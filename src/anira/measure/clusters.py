@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from anira.analysis.association import Mean, Slope, Spearman
+from anira.analysis.association import Slope, Spearman
 from anira.analysis.intervals import LEVEL, Estimate, Floats, Ints, wilson
 
 _TOO_FEW = "fewer than two templates"
@@ -79,19 +79,16 @@ def clustered_share(right: ArrayLike, clusters: Ints) -> Estimate:
     return Estimate(share, float(low), float(high))
 
 
-@dataclass(frozen=True)
 class OfClusters:
-    """A statistic of instances as one of clusters, for the bootstrap: all instances of a cluster count alike."""
+    """A statistic of instances as one of clusters, for the bootstrap: all instances of a cluster count alike.
 
-    statistic: Mean | Slope | Spearman
-    index: Ints
-    """Cluster of each instance, from 0 on."""
+    `index` is the cluster of each instance, from 0 on.
+    """
 
-    @property
-    def undefined(self) -> str:
-        """The reason to give where the value is NaN."""
-        return self.statistic.undefined
+    def __init__(self, statistic: Slope | Spearman, index: Ints) -> None:
+        self._statistic, self._index = statistic, index
+        self.undefined = statistic.undefined
 
     def __call__(self, weights: Floats) -> Floats:
         """Map weights of clusters to values."""
-        return self.statistic(weights[self.index])
+        return self._statistic(weights[self._index])

@@ -108,8 +108,8 @@ def _spread_null(part: pl.DataFrame, sets: int) -> Null | None:
     share = templates["share"].to_numpy()
     variance = float((share * (1 - share)).sum()) * sets / (sets - 1) / len(share) ** 2
     low, high = stats.chi2.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], sets - 1) / (sets - 1)
-    ends = [float(np.sqrt(variance * scale)) for scale in (1.0, low, high)]
-    return Null(*ends, covers_zero=ends[1] <= 0)
+    mean, least, most = (float(np.sqrt(variance * scale)) for scale in (1.0, low, high))
+    return Null(mean, least, most, covers_zero=least <= 0)
 
 
 def depth_rows(one: Records) -> Iterator[Row]:

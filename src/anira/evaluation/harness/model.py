@@ -108,13 +108,13 @@ class AniraLM(HFLM):
 
     def _model_call(self, inps: Tensor, attn_mask: Tensor | None = None, labels: Tensor | None = None) -> Tensor:
         """Return the logits of rows whose likelihood is asked for; their padding is on the right."""
+        logits: Tensor
         if not isinstance(self.model, AniraForCausalLM):
-            logits: Tensor = super()._model_call(inps, attn_mask, labels)
+            logits = super()._model_call(inps, attn_mask, labels)
             return logits
         choice = self._choice
         with torch.no_grad():
-            output = self.model(
+            logits = self.model(
                 inps, select=choice.select, threshold=choice.threshold, exit_depth=choice.forced, active=True
-            )
-        assert output.logits is not None
-        return output.logits
+            ).logits
+        return logits
