@@ -19,6 +19,7 @@ from anira.cli import (
     evaluate,
     export,
     generate,
+    gsm_symbolic,
     import_clrs,
     report,
     reproduce,
@@ -52,7 +53,7 @@ ENDLESS = {
     "--compile": {"on"},
     "--tracker": {"wandb", "trackio", "tensorboard"},
 }
-LONG = ("demo", *(f"bench {name}" for name in bench.BENCHMARKS))  # only with something that must be refused
+LONG = ("demo", "lm-eval", *(f"bench {name}" for name in bench.BENCHMARKS))  # only with something that must be refused
 
 
 def draw_line(draw: Random) -> list[str]:
@@ -165,6 +166,12 @@ def _compare(draw: Random) -> Start:
     return ["compare", "--task", draw.choice(["nothing", "clrs", *ODD]), "--policies", "fixed"], options
 
 
+def _gsm_symbolic(draw: Random) -> Start:
+    """Only what is refused before a model is loaded: the folder has no questions, and names of the hub are asked."""
+    options = [option for option in _options(gsm_symbolic.Options) if option[0] != "--data"]
+    return ["gsm-symbolic", "run", "--data", "folder"], options
+
+
 _SWEEP = [option for option in _options(sweep.Options) if option[0] != "--dry-run"]
 _START: dict[str, Any] = {
     "tasks": _plain(["tasks"], listing.Options),
@@ -181,6 +188,8 @@ _START: dict[str, Any] = {
     "report": _plain(["report", "run"], report.ReportOptions),
     "reproduce": _reproduce,
     "compare": _compare,
+    "gsm-symbolic": _gsm_symbolic,
+    "lm-eval": lambda draw: (["lm-eval", "run"], []),
     "bench": _bench,
     "demo": _plain(["demo"], demo.Options),
 }

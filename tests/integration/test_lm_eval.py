@@ -13,6 +13,7 @@ with warnings.catch_warnings():
     pytest.importorskip("lm_eval", reason="the extra `text` is not installed")
     import lm_eval.evaluator
     import lm_eval.tasks
+    from lm_eval.models.huggingface import HFLM
 
     from anira.evaluation.harness.model import AniraLM
 
@@ -60,8 +61,8 @@ def harness(place):
         metadata = {"data": str(place / "data"), "shots": str(place / "shots.jsonl")}
         manager = OUR_TASKS(include_path=str(TASKS), metadata=metadata)
 
-        def evaluate(loaded, tasks, **options):
-            model = AniraLM(loaded, batch_size=4, max_length=2048, **options)
+        def evaluate(loaded, tasks, model=None, **options):
+            model = model or AniraLM(loaded, batch_size=4, max_length=2048, **options)
             asked = {"gen_kwargs": f"max_gen_toks={MOST}", "bootstrap_iters": 0, "task_manager": manager}
             return lm_eval.simple_evaluate(model=model, tasks=tasks, **asked)
 
@@ -95,15 +96,18 @@ def test_the_harness_and_our_command_agree_item_by_item(harness, loaded, place, 
         assert depths["token_id"].to_list() == answers["target_id"].to_list()
 
 
-def test_a_stock_model_runs_too(harness, place, tmp_path):
+def test_a_stock_model_answers_as_the_harness_own_model_does(harness, place, tmp_path):
     stock = Loaded(support.tiny_llama(), support.byte_tokenizer(), "llama")
     mine, _ = ours(stock, place, tmp_path / "records")[2]
-    samples = harness(stock, ["gsm_symbolic_p2"])["samples"]["gsm_symbolic_p2"]
-    texts = {one["doc"]["question"]: one["resps"][0][0] for one in samples}
-    assert texts == dict(zip(mine["question"], mine["predicted"], strict=True))
+    for model in (None, HFLM(pretrained=stock.model, tokenizer=stock.tokenizer, batch_size=4, max_length=2048)):
+        samples = harness(stock, ["gsm_symbolic_p2"], model=model)["samples"]["gsm_symbolic_p2"]
+        texts = {one["doc"]["question"]: one["resps"][0][0] for one in samples}
+        assert texts == dict(zip(mine["question"], mine["predicted"], strict=True))
 
 
 def test_sampling_and_impossible_depths_are_refused(harness, loaded):
+    with pytest.raises(UserError, match="--model_args pretrained=MODEL"):
+        AniraLM()
     with pytest.raises(UserError, match="at most depth 3: 9 cannot be forced"):
         AniraLM(loaded, depth=9)
     model = AniraLM(loaded, batch_size=1)
@@ -123,6 +127,14 @@ def test_the_launcher_runs_the_task_from_the_command_line(harness, anira, place,
     assert result.status == 0, result.err
     assert "gsm_symbolic_p2" in result.out
     assert pl.read_parquet(place / "depths" / "gsm_symbolic_p2.parquet")["doc_id"].unique().sort().to_list() == [0, 1]
+
+
+def test_what_the_harness_does_not_understand_is_one_line(anira):
+    result = anira("lm-eval", "run", "--no-such-option")
+    assert (result.status, result.out) == (2, "")
+    assert result.err == (
+        "anira: lm-eval: error: unrecognized arguments: --no-such-option (see anira lm-eval --help)\n"
+    )
 
 
 def test_our_words_become_the_harnesss_metadata():

@@ -1,7 +1,10 @@
 """`anira lm-eval WORDS`: lm-evaluation-harness, with our tasks and our model registered before it starts."""
 
+import contextlib
 import importlib.util
+import io
 import sys
+from collections.abc import Callable
 
 from anira.cli.output import say
 from anira.config import UserError, json_text
@@ -36,15 +39,32 @@ def run(argv: list[str]) -> None:
     words = translated(argv)
     if words[0] in ("run", "ls", "validate") and "--include_path" not in words:
         words += ["--include_path", str(TASKS)]
-    from lm_eval.__main__ import cli_evaluate
-
     import anira.evaluation.harness.model  # noqa: F401 (registers the model)
 
-    before, sys.argv = sys.argv, ["lm-eval", *words]  # the harness reads its words from there
+    act = _understood(words)
+    act()
+
+
+def _understood(words: list[str]) -> Callable[[], None]:
+    """Return what the harness does for these words; what it does not understand becomes one line."""
+    from lm_eval._cli import HarnessCLI
+    from lm_eval.utils import setup_logging
+
+    box, before = io.StringIO(), sys.argv
+    sys.argv = ["lm-eval", *words]  # the harness reads its words from there
     try:
-        cli_evaluate()
+        with contextlib.redirect_stderr(box):
+            setup_logging()
+            parser = HarnessCLI()
+            asked = parser.parse_args()
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        lines = box.getvalue().strip().splitlines()
+        raise UserError(f"{lines[-1] if lines else 'lm-eval does not understand'} (see anira lm-eval --help)") from None
     finally:
         sys.argv = before
+    return lambda: parser.execute(asked)
 
 
 def translated(argv: list[str]) -> list[str]:

@@ -35,7 +35,7 @@ class AniraLM(HFLM):
 
     def __init__(
         self,
-        pretrained: str | Loaded,
+        pretrained: str | Loaded = "",
         *,
         select: str | None = None,
         threshold: float | None = None,
@@ -45,6 +45,8 @@ class AniraLM(HFLM):
         dtype: Any = None,
         **options: Any,
     ) -> None:
+        if not pretrained:
+            raise UserError("the model anira needs a folder or hub id: --model_args pretrained=MODEL")
         if not torch.cuda.is_available() and str(device).startswith("cuda"):
             device = None  # the harness names a GPU by default, whether there is one or not
         loaded = load_model(pretrained, device=device, precision=dtype) if isinstance(pretrained, str) else pretrained

@@ -29,7 +29,8 @@ def make_page(found: Found, *, files: Sequence[str]) -> Page:
 
 
 def _table(found: Found) -> Section:
-    return Section(title="The paper's table, and ours", parts=[paper_table(found), template_table(found)])
+    templates = [template_table(found, name) for name in ("accuracy", "depth")]
+    return Section(title="The paper's table, and ours", parts=[paper_table(found), *templates])
 
 
 def _curve(found: Found) -> Section:
@@ -62,7 +63,7 @@ def curve_chart(found: Found, knob: int) -> alt.TopLevelMixin:
     axis, scale = alt.Axis(values=list(range(1, most + 1)), format="d"), alt.Scale(zero=False, padding=14)
     x = alt.X("depth:Q", title="mean depth of answer tokens", axis=axis, scale=scale)
     y = alt.Y("value:Q", title="accuracy", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False))
-    colour, shape = colours(found.models, "model"), shapes(found.models, "model")
+    colour, shape = colours(found.models, "model", grey=found.reference), shapes(found.models, "model")
     tips = ["label:N", "depth:Q", "value:Q", "low:Q", "high:Q"]
     layers = [
         alt.Chart(lines).mark_line(point=alt.OverlayMarkDef(size=30)).encode(x=x, y=y, color=colour, tooltip=tips),
@@ -89,7 +90,7 @@ def _depth(found: Found) -> Section:
         name="depth",
         title="Mean depth of answer tokens by split",
         chart=depth_chart(found),
-        caption="Grey: the paper's values. Bars: 95% intervals, clustered by template.",
+        caption="Dashed: the paper's values. Bars: 95% intervals, clustered by template.",
     )
     return Section(title="Does depth follow the splits?", text=text, parts=[chart])
 
@@ -107,7 +108,10 @@ def depth_chart(found: Found) -> alt.TopLevelMixin:
     )
     x = alt.X("split:N", title=None, sort=list(SPLITS), axis=alt.Axis(labelAngle=0))
     y = alt.Y("value:Q", title="mean depth of answer tokens", scale=alt.Scale(zero=False))
-    colour, tips = colours(found.models, "model"), ["label:N", "split:N", "value:Q", "low:Q", "high:Q"]
+    colour, tips = (
+        colours(found.models, "model", grey=found.reference),
+        ["label:N", "split:N", "value:Q", "low:Q", "high:Q"],
+    )
     grey = alt.Chart(paper).mark_line(color=GREY, strokeDash=[4, 3], point=alt.OverlayMarkDef(color=GREY, size=25))
     base = alt.Chart(table).encode(x=x, color=colour)
     layers = [

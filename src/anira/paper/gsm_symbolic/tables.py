@@ -46,34 +46,18 @@ def paper_table(found: Found) -> TablePart:
     )
 
 
-def template_table(found: Found) -> TablePart:
-    """Return accuracy and depth on all templates beside those on the templates that all splits have."""
-    heads = [
-        Cell(f"{SPLITS[knob]}, {what}", templates)
-        for what in ("accuracy", "depth")
-        for knob in found.knobs
-        for templates in ("all", "shared")
-    ]
+def template_table(found: Found, name: str) -> TablePart:
+    """Return accuracy or depth on all templates beside that on the templates that all splits have."""
+    subsets = {"accuracy": ("all", "shared"), "depth": ("answer", "answer shared")}[name]
+    heads = [Cell(SPLITS[knob], templates) for knob in found.knobs for templates in ("all", "shared")]
     rows = [
-        [
-            Cell(model),
-            *(
-                cell(found.row(model, "accuracy", knob, subset), "accuracy")
-                for knob in found.knobs
-                for subset in ("all", "shared")
-            ),
-            *(
-                cell(found.row(model, "depth", knob, subset), "depth")
-                for knob in found.knobs
-                for subset in ("answer", "answer shared")
-            ),
-        ]
+        [Cell(model), *(cell(found.row(model, name, knob, one), name) for knob in found.knobs for one in subsets)]
         for model in found.models
     ]
+    title = {"accuracy": "Accuracy", "depth": "Mean depth of answer tokens"}[name]
     caption = "P2 has 50 templates, which are among the 100 of Main and P1. Splits compare fairly on those alone."
-    return TablePart(
-        title="All templates and the shared ones", caption=caption, head=[Cell("model"), *heads], rows=rows
-    )
+    head = [Cell("model"), *heads]
+    return TablePart(title=f"{title}, all templates and the shared ones", caption=caption, head=head, rows=rows)
 
 
 def spread_table(found: Found) -> TablePart:
