@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
+
 from anira.config import UserError
 from anira.config.sealed import digest
 from anira.evaluation.gsm_symbolic.decoding import (
@@ -187,7 +189,7 @@ class Prompts:
 
     def tables(
         self, rows: Sequence[Problem], labels: Labels, first: int, shared: frozenset[int] | None
-    ) -> tuple[Any, Any]:
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return instance and token records of some questions."""
         written = self.answers(rows)
         heads = [common(one.prompt, self._head) for one in written]

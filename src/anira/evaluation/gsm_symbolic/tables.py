@@ -81,45 +81,43 @@ def token_table(
     heads: Sequence[int],
 ) -> pl.DataFrame:
     """Return one record per token that was read, from the question on."""
-    parts = []
-    for i, (problem, one, head) in enumerate(zip(problems, written, heads, strict=True)):
-        row = _token_columns(tokenizer, one, labels, head)
-        parts.append(row.with_columns(instance_id=pl.lit(first + i), knob=pl.lit(problem.knob)))
-    table = pl.concat(parts).with_columns(run_id=pl.lit(labels.run_id), step=pl.lit(labels.step, pl.Int64))
+    rows = [_token_arrays(one, head) for one, head in zip(written, heads, strict=True)]
+    sizes = [len(row["exit_depth"]) for row in rows]
+    values = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+    probs = values["exit_probs"].astype(np.float32) if "exit_probs" in values else None
+    target = pl.Series(values["target"]).set(pl.Series(values["target"] < 0), None)
+    table = pl.DataFrame(
+        {
+            "run_id": pl.Series([labels.run_id]).new_from_index(0, sum(sizes)),
+            "step": np.full(sum(sizes), labels.step),
+            "instance_id": np.repeat(np.arange(first, first + len(rows)), sizes),
+            "knob": np.repeat([problem.knob for problem in problems], sizes),
+            "position": np.concatenate([np.arange(size) for size in sizes]),
+            "input_id": values["input"],
+            "input_text": tokenizer.convert_ids_to_tokens(values["input"].tolist()),
+            "target_id": target,
+            "target_kind": np.where(values["target"] < 0, "none", np.where(values["answer"], "answer", "prompt")),
+            "predicted_id": target,
+            "correct": _empty(pl.Boolean, sum(sizes)),
+            "exit_depth": values["exit_depth"],
+            "executed": values["executed"],
+            "expected_depth": _series(None if probs is None else probs @ np.arange(1, probs.shape[1] + 1), sum(sizes)),
+            "exit_probs": _empty(pl.List(pl.Float32), sum(sizes)) if probs is None else pl.Series(probs).arr.to_list(),
+            "margin": _series(decision_margin(probs, labels), sum(sizes)),
+            "ce": _empty(pl.Float32, sum(sizes)),
+            "change": _empty(pl.Float32, sum(sizes)),
+        }
+    )
     return table.select(*TOKEN_SCHEMA).cast(pl.Schema(TOKEN_SCHEMA))
 
 
-def _token_columns(tokenizer: Any, one: Written, labels: Labels, head: int) -> pl.DataFrame:
+def _token_arrays(one: Written, head: int) -> dict[str, Array]:
+    """Return what is known of a row's tokens from its question on; the target is -1 where nothing was written."""
     count = len(one.tokens["exit_depth"])
-    ids = np.array([*one.prompt, *one.ids])
-    following = [int(token) for token in ids[head + 1 : count + 1]]
-    missing = count - head - len(following)  # where nothing was written, the last token of the prompt predicts nothing
-    kinds = np.where(np.arange(head, count) < len(one.prompt) - 1, "prompt", "answer")
-    kinds = np.where(np.arange(count - head) < len(following), kinds, "none")
-    depth, probs = one.tokens["exit_depth"][head:], _own(one, "exit_probs", head)
-    written = pl.Series([*following, *[None] * missing], dtype=pl.Int32)
-    return pl.DataFrame(
-        {
-            "position": np.arange(count - head),
-            "input_id": ids[head:count],
-            "input_text": tokenizer.convert_ids_to_tokens(ids[head:count].tolist()),
-            "target_id": written,
-            "target_kind": kinds,
-            "predicted_id": written,
-            "correct": _empty(pl.Boolean, len(depth)),
-            "exit_depth": depth,
-            "executed": one.tokens["executed"][head:],
-            "expected_depth": _series(None if probs is None else probs @ np.arange(1, probs.shape[1] + 1), len(depth)),
-            "exit_probs": _empty(pl.List(pl.Float32), len(depth)) if probs is None else pl.Series(probs).arr.to_list(),
-            "margin": _series(decision_margin(probs, labels), len(depth)),
-            "ce": _empty(pl.Float32, len(depth)),
-            "change": _empty(pl.Float32, len(depth)),
-        }
-    )
-
-
-def _own(one: Written, name: str, head: int) -> Array | None:
-    return one.tokens[name][head:].astype(np.float32) if name in one.tokens else None
+    ids = np.array([*one.prompt, *one.ids, -1])
+    known = {name: one.tokens[name][head:] for name in ("exit_depth", "executed", "exit_probs") if name in one.tokens}
+    answer = np.arange(head, count) >= len(one.prompt) - 1
+    return {"input": ids[head:count], "target": ids[head + 1 : count + 1], "answer": answer, **known}
 
 
 def _series(values: Array | None, count: int) -> pl.Series:

@@ -1,5 +1,6 @@
 """From questions to records: what they hold, and that an interrupt loses nothing but the batch it met."""
 
+import numpy as np
 import polars as pl
 import pytest
 import torch
@@ -7,7 +8,9 @@ from tests.gsm_support import SHOTS, byte_tokenizer, tiny_anira, tiny_llama, wri
 
 from anira.config import UserError
 from anira.evaluation.gsm_symbolic import GsmConfig, Loaded, at_depth, evaluate_gsm_symbolic, read_problems
+from anira.evaluation.gsm_symbolic.decoding import Written
 from anira.evaluation.gsm_symbolic.evaluate import Prompts, make_labels
+from anira.evaluation.gsm_symbolic.tables import token_table
 from anira.evaluation.gsm_symbolic.unfinished import Unfinished
 from anira.evaluation.records import RecordFolder
 from anira.inference import row_costs
@@ -65,6 +68,19 @@ def test_tokens_begin_with_the_question_and_have_the_depths_of_decoding(folder, 
     assert answer["target_id"].to_list() == list(one.ids)
     assert rows["exit_depth"].n_unique() > 1
     assert (rows["exit_probs"].list.len() == 3).all()
+
+
+def test_where_nothing_is_written_the_prompt_predicts_nothing(loaded, problems):
+    depths = {name: np.array([1, 2, 3]) for name in ("exit_depth", "executed")}
+    silent = Written((5, 6, 7), (), (8, 9), "", depths, True)
+    spoken = Written((5, 6), (8, 0), (8, 0), "x", depths, True)
+    labels, rows = make_labels(loaded, CONFIG), problems.by_split["p1"][:2]
+    table = token_table(loaded.tokenizer, rows, [silent, spoken], labels, first=4, heads=[1, 0])
+    assert table["instance_id"].to_list() == [4, 4, 5, 5, 5]
+    assert table["input_id"].to_list() == [6, 7, 5, 6, 8]
+    assert table["target_id"].to_list() == [7, None, 6, 8, 0]
+    assert table["target_kind"].to_list() == ["prompt", "none", "prompt", "answer", "answer"]
+    assert table["exit_depth"].to_list() == [2, 3, 1, 2, 3]
 
 
 def test_costs_are_those_of_the_whole_row_less_those_of_the_examples(folder, problems, loaded):
