@@ -20,6 +20,7 @@ from anira.cli import (
     evaluate,
     export,
     generate,
+    gsm_symbolic,
     import_clrs,
     report,
     reproduce,
@@ -54,7 +55,7 @@ ENDLESS = {
     "--compile": {"on"},
     "--tracker": {"wandb", "trackio", "tensorboard"},
 }
-LONG = ("demo", *(f"bench {name}" for name in bench.BENCHMARKS))  # only with something that must be refused
+LONG = ("demo", "lm-eval", *(f"bench {name}" for name in bench.BENCHMARKS))  # only with something that must be refused
 
 
 def draw_line(draw: Random) -> list[str]:
@@ -167,6 +168,12 @@ def _compare(draw: Random) -> Start:
     return ["compare", "--task", draw.choice(["nothing", "clrs", *ODD]), "--policies", "fixed"], options
 
 
+def _gsm_symbolic(draw: Random) -> Start:
+    """Only what is refused before a model is loaded: the folder has no questions, and names of the hub are asked."""
+    options = [option for option in _options(gsm_symbolic.Options) if option[0] != "--data"]
+    return ["gsm-symbolic", "run", "--data", "folder"], options
+
+
 _SWEEP = [option for option in _options(sweep.Options) if option[0] != "--dry-run"]
 _START: dict[str, Any] = {
     "tasks": _plain(["tasks"], listing.Options),
@@ -185,6 +192,8 @@ _START: dict[str, Any] = {
     "compare": _compare,
     "convert": _plain(["convert", "folder", "--out", "new"], convert.Options),
     "retrofit": _plain(["retrofit", "folder", "--core", "0:1", "--out", "new"], retrofit.Options),
+    "gsm-symbolic": _gsm_symbolic,
+    "lm-eval": lambda draw: (["lm-eval", "run"], []),
     "bench": _bench,
     "demo": _plain(["demo"], demo.Options),
 }

@@ -33,6 +33,8 @@ COMMANDS: Final = {
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "compare": ("anira.cli.compare", "train and judge policies alike on one task, one leaderboard page"),
+    "gsm-symbolic": ("anira.cli.gsm_symbolic", "accuracy and depth of a language model on GSM-Symbolic"),
+    "lm-eval": ("anira.cli.lm_eval", "lm-evaluation-harness with our models, GSM-Symbolic and depth records"),
     "reproduce": ("anira.cli.reproduce", "make a table or figure of the paper, training what it needs"),
     "convert": ("anira.cli.convert", "a released looped model (Ouro, Huginn, Recurrent-Llama) as one of ours, or back"),
     "retrofit": ("anira.cli.retrofit", "cut a pretrained decoder into prelude, core and coda, and loop the core"),
@@ -49,6 +51,7 @@ _GO_ON = (
     "sweep",
     "evaluate",
     "compare",
+    "gsm-symbolic",
     "reproduce",
     "demo",
 )  # the same words again go on from where they were stopped

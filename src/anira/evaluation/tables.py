@@ -123,7 +123,7 @@ def token_table(
             "executed": prediction.executed[row, position],
             "expected_depth": _optional(prediction.expected_depth, row, position, pl.Float32),
             "exit_probs": _optional(prediction.exit_probs, row, position, pl.List(pl.Float32)),
-            "margin": _optional(_margin(prediction.exit_probs, labels), row, position, pl.Float32),
+            "margin": _optional(decision_margin(prediction.exit_probs, labels), row, position, pl.Float32),
             "ce": _optional(prediction.ce, row, position, pl.Float32).set(pl.Series(last), None),
             "change": _optional(prediction.change, row, position, pl.Float32),
         }
@@ -160,7 +160,7 @@ def _shift(anchor: str) -> int:
     return 1 if anchor == "target" else 0
 
 
-def _margin(probs: Array | None, labels: Labels) -> Array | None:
+def decision_margin(probs: Array | None, labels: Labels) -> Array | None:
     """Return how far each decision was from another one: in probability for the mode, in F for a quantile.
 
     Not defined for the mean, whose threshold is a rounding, nor for a policy's own rules.

@@ -86,6 +86,11 @@ EXPERIMENTS: Final = {
         "page: every policy on words and its abelian twin, judged alike at equal compute (anira compare)",
         plan="anira.paper.policies.make",
     ),
+    "gsm-symbolic": Listed(
+        "anira.paper.gsm_symbolic.make",
+        "table: accuracy and depth on GSM-Symbolic, with the fixed-depth curve (anira gsm-symbolic)",
+        plan="anira.paper.gsm_symbolic.make",
+    ),
     "claims": Listed(
         "anira.experiments.claims",
         "page: each claim of the paper with the verdict of the experiments above",

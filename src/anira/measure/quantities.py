@@ -89,6 +89,18 @@ _ALL: Final = (
         percent=True,
     ),
     Quantity(
+        "spread", _SHARE, "Standard deviation of accuracy over data sets of one question per template.", percent=True
+    ),
+    Quantity("lowest", _SHARE, "Accuracy on the data set with the fewest right answers.", digits=1, percent=True),
+    Quantity("highest", _SHARE, "Accuracy on the data set with the most right answers.", digits=1, percent=True),
+    Quantity(
+        "above_curve",
+        POINTS,
+        "Accuracy less that of fixed depths of the same model at the same mean answer depth, on the same questions.",
+        digits=1,
+        percent=True,
+    ),
+    Quantity(
         "above_fixed",
         POINTS,
         "Accuracy less that of trained fixed depths at equal compute; the subset names the compute.",
