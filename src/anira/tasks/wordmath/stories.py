@@ -62,19 +62,18 @@ def draw_stories(rng: np.random.Generator, sizes: Ints, *, limit: int, compariso
     compares = (rng.random(count) < comparison_share).astype(np.int32)
     things = rng.integers(0, len(THINGS), size=count)
     people = random_order(rng, np.full(count, len(NAMES)), len(NAMES))
-    value = rng.integers(LEAST, limit + 1, size=count)
+    value: Ints = rng.integers(LEAST, limit + 1, size=count)
     chosen = rng.random((width, 2, count), dtype=np.float32)
-    values, operations, operands = [value], [], []
+    steps = []
     for which, how_much in chosen:
         possible = np.cumsum(amounts[:, value] > 0, axis=0)
         operation = (possible <= (which * possible[-1]).astype(np.int32)).sum(axis=0)
         amount = LEAST + (how_much * amounts[operation, value]).astype(np.int32)
+        steps.append((operation, amount, value))
         value = apply(operation, value, amount)
-        values.append(value)
-        operations.append(operation)
-        operands.append(amount)
-    drawn = (np.stack(part, axis=1) for part in (operations, operands, values))
-    return Stories(sizes, compares, *drawn, people, things)
+    operations, operands, before = np.stack(steps).transpose(1, 2, 0)
+    values = np.concatenate([before, value[:, None]], axis=1)
+    return Stories(sizes, compares, operations, operands, values, people, things)
 
 
 @cache
@@ -83,10 +82,9 @@ def clause_law(limit: int) -> Floats:
     counts, span = count_amounts(limit), MOST - LEAST + 1
     law = np.zeros((limit + 1, len(SIGNS), span, limit + 1))
     for operation, value in np.argwhere(counts > 0):
-        for place in range(counts[operation, value]):
-            after = apply(operation, value, np.int64(LEAST + place))
-            share = 1 / ((counts[:, value] > 0).sum() * counts[operation, value])
-            law[value, operation, place, after] = share
+        place = np.arange(counts[operation, value])
+        share = 1 / ((counts[:, value] > 0).sum() * len(place))
+        law[value, operation, place, apply(operation, value, LEAST + place)] = share
     law.flags.writeable = False
     return law
 
