@@ -68,16 +68,10 @@ def parse(words: list[str], *, limit: int) -> Problem:
     if ask != len(told) - 1:
         raise UserError("the question must be the last sentence")
     clauses = [place for place, one in enumerate(told) if one.is_clause]
-    kinds = {told[place].sentence.kind for place in clauses}
-    if len(kinds) != 1:
-        raise UserError(
-            "a story must have clauses, and all of them about one person, or all comparing people: "
-            f"this one has {len(clauses)}"
-        )
+    kind = _kind([told[place] for place in clauses])
     things = told[ask].filling["things"]
     for place in (opening, *clauses):
         _agree(told[place], "things", things)
-    kind: Kind = "events" if kinds == {"events"} else "comparisons"
     order = _in_time(told, opening, clauses) if kind == "events" else _along_people(told, opening, clauses)
     _agree(told[ask], "name", told[order[-1] if kind == "comparisons" else opening].filling["name"])
     start = int(told[opening].filling["n"])
@@ -107,6 +101,17 @@ def _only(told: tuple[Told, ...], meaning: str) -> int:
         what = {"open": "sentence that says how many there are at the start", "ask": "question"}[meaning]
         raise UserError(f"a problem has one {what}, not {len(places)}")
     return places[0]
+
+
+def _kind(clauses: list[Told]) -> Kind:
+    """Say whether things happen to one person, or people are compared."""
+    kinds = {one.sentence.kind: one for one in clauses}
+    if not kinds:
+        raise UserError("a story needs a clause: nothing happens here, and nobody is compared")
+    if len(kinds) > 1:
+        one, other = map(_text, kinds.values())
+        raise UserError(f"a story tells what happens or compares people, not both: {one!r}, {other!r}")
+    return "events" if "events" in kinds else "comparisons"
 
 
 def _agree(told: Told, slot: str, wanted: str) -> None:

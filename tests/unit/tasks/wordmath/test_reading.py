@@ -44,7 +44,7 @@ def test_asides_change_nothing() -> None:
         (f"Ana has 5 apples . Ben has 3 apples . Then she finds 3 apples . {ASK}", "at the start, not 2"),
         ("Ana has 5 apples . Then she finds 3 apples .", "a problem has one question, not 0"),
         (f"{ASK} Ana has 5 apples . Then she finds 3 apples .", "the question must be the last sentence"),
-        (f"Ana has 5 apples . {ASK}", "a story must have clauses"),
+        (f"Ana has 5 apples . {ASK}", "a story needs a clause"),
         (f"Ana has 5 apples . She finds 3 apples . {ASK}", "no sentence of this task: 'She finds 3 apples .'"),
         (f"Ana has 5 apples . Then she finds 3 apples {ASK}", "no sentence of this task"),
         (f"Ana has 5 apples . Then she finds 3 apples . {ASK} Ana", "a sentence without its end: 'Ana'"),
@@ -53,7 +53,10 @@ def test_asides_change_nothing() -> None:
         (f"Ana has 5 coins . Then she finds 3 apples . {ASK}", "is about coins, and the story about apples"),
         (f"Ben has 5 apples . Then he finds 3 apples . {ASK}", "is about Ana, and the story about Ben"),
         (f"Then she finds 3 apples . Ana has 5 apples . {ASK}", "must come before what happens"),
-        (f"Ana has 5 apples . Then she finds 3 apples . Ben owns 2 more than Ana . {ASK}", "all comparing people"),
+        (
+            f"Ana has 5 apples . Then she finds 3 apples . Ben owns 2 more than Ana . {ASK}",
+            "not both: 'Then she finds 3 apples .', 'Ben owns",
+        ),
         (f"Ben has 5 apples . Ana owns 2 more than Leo . {ASK}", "nothing says how many Leo has"),
         (f"Ben has 5 apples . Leo owns 2 more than Ben . {ASK}", "is about Ana, and the story about Leo"),
         (
