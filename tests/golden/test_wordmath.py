@@ -71,6 +71,7 @@ def test_probes_of_events() -> None:
     written = {
         "clause_needed": "0 1 1 . 1 .  1 2 2 . 2 .  . 2 .",
         "operations_left": "2 2 2 2 2 1  1 1 1 1 1 0  0 0 0",
+        "lookups": "1 1 1 0 0 0  0 1 1 0 0 0  0 0 0",
         "work": "0 0 0 0 1 0  0 0 0 0 1 0  0 0 0",
     }
     assert {name: found[name] for name in told} == {name: [*text.split(), *["."] * 15] for name, text in told.items()}
@@ -87,55 +88,17 @@ def test_probes_of_comparisons_in_another_order() -> None:
     # Nothing can be worked out before Leo's number is told.
     assert found["value_read"][1:21] == list("." * 19 + "4")
     #                                    Ida :   4   *   2   =   8   .
-    assert found["clause_needed"][-19:] == [
-        "1",
-        ".",
-        "0",
-        "1",
-        "1",
-        ".",
-        "1",
-        ".",
-        "2",
-        ".",
-        "1",
-        "2",
-        "2",
-        ".",
-        "2",
-        ".",
-        ".",
-        "2",
-        ".",
-    ]
-    assert found["work"][-19:] == [
-        "0",
-        "0",
-        "0",
-        "0",
-        "0",
-        "0",
-        "1",
-        "0",
-        "0",
-        "0",
-        "0",
-        "0",
-        "0",
-        "0",
-        "1",
-        "0",
-        "0",
-        "0",
-        "0",
-    ]
+    assert found["clause_needed"][-19:] == list("1.011.1.2.122.2..2.")
+    assert found["lookups"][-19:] == list("1011100010011000000")
+    assert found["work"][-19:] == list("0000001000000010000")
 
 
 def test_an_answer_without_steps_leaves_all_work_to_the_number() -> None:
     found = probes(EVENTS, answer="final")
-    assert [found[name][-3:] for name in ("clause_needed", "operations_left", "work")] == [
+    assert [found[name][-3:] for name in ("clause_needed", "operations_left", "lookups", "work")] == [
         [".", "2", "."],
         ["2", "2", "0"],
+        ["0", "3", "0"],
         ["0", "2", "0"],
     ]
 

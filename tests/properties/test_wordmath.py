@@ -59,6 +59,9 @@ def test_probes_follow_their_definitions(start: int, config: WordmathConfig, kno
     answer = slice(rows.answer_positions(0)[0], None)
     # Every operation is carried out once, whatever the form of the answer.
     assert probes["work"][answer].sum() == size
+    # The opening is looked up once, and each clause once for each of its words in a step.
+    found = len({*words[answer]} & {":"}) + 2 if config.answer == "steps" else 1
+    assert probes["lookups"][answer].sum() == 1 + found * size
     left = probes["operations_left"][answer]
     assert (left[0], left[-1]) == (size, 0)
     assert (np.diff(left) <= 0).all()

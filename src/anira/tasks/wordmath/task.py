@@ -8,6 +8,7 @@ The row of a story with two clauses; its answer is supervised, <eos> included:
     token            5  +  3  =  8  .  8  /  2  =  4  .  ####  4  <eos>
     clause_needed    0  1  1  .  1  .  1  2  2  .  2  .   .    2    .
     operations_left  2  2  2  2  2  1  1  1  1  1  1  0   0    0    0
+    lookups          1  1  1  0  0  0  0  1  1  0  0  0   0    0    0
     work             0  0  0  0  1  0  0  0  0  0  1  0   0    0    0
 """
 
@@ -86,6 +87,7 @@ class Wordmath(BlockTask):
         Probe(name="value_read", anchor="input", meaning="number that a clause leads to, at its end, if known by then"),
         Probe(name="clause_needed", anchor="target", meaning="last clause that the token follows from; 0: the opening"),
         Probe(name="operations_left", anchor="target", meaning="operations with no result before the token"),
+        Probe(name="lookups", anchor="target", meaning="sentences of the story to find for the token"),
         Probe(name="work", anchor="target", meaning="operations to carry out for the token itself"),
     )
 
@@ -159,7 +161,8 @@ class Wordmath(BlockTask):
                     out["value_read"][told.end] = values[clause]
         for position, one in enumerate(self._answer(problem), start):
             out["clause_needed"][position] = np.nan if one.clause is None else one.clause
-            out["operations_left"][position], out["work"][position] = one.left, one.work
+            out["operations_left"][position] = one.left
+            out["lookups"][position], out["work"][position] = one.lookups, one.work
         return out
 
     def lenient(self, rows: Rows, i: int, given: list[int]) -> bool:
