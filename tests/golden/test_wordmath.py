@@ -87,7 +87,7 @@ def test_probes_of_comparisons_in_another_order() -> None:
     assert found["operations_told"][1:21] == list("11111111222222222222")
     # Nothing can be worked out before Leo's number is told.
     assert found["value_read"][1:21] == list("." * 19 + "4")
-    #                                    Ida :   4   *   2   =   8   .
+    #       Ida : 4 * 2 = 8 .  Ben : 8 - 2 = 6 .  #### 6 <eos>
     assert found["clause_needed"][-19:] == list("1.011.1.2.122.2..2.")
     assert found["lookups"][-19:] == list("1011100010011000000")
     assert found["work"][-19:] == list("0000001000000010000")
