@@ -47,7 +47,7 @@ def test_text_of_a_worked_row(question: str, answer: str, picture: str, meta: di
     assert (instance.question, instance.answer) == (f"{question} <ans>", answer)
     assert (instance.picture, instance.meta) == (picture, meta)
     final = Wordmath(WordmathConfig(answer="final"))
-    assert final.vocab.decode(final.read(question).answer(0)) == answer[answer.index("####") :]
+    assert final.vocab.decode(final.read(question).answer(0)) == answer[answer.index("####") + 5 :]
     assert plain.write(question.split(), plain.solve(question.split()), task.config)[0] == rows.ids(0)
 
 
@@ -97,9 +97,9 @@ def test_an_answer_without_steps_leaves_all_work_to_the_number() -> None:
     found = probes(EVENTS, answer="final")
     assert [found[name][-3:] for name in ("clause_needed", "operations_left", "lookups", "work")] == [
         [".", "2", "."],
-        ["2", "2", "0"],
-        ["0", "3", "0"],
-        ["0", "2", "0"],
+        [".", "2", "0"],
+        [".", "3", "0"],
+        [".", "2", "0"],
     ]
 
 
@@ -127,7 +127,7 @@ def test_rows_never_change() -> None:
     other = Wordmath(WordmathConfig(story="both", distractors=2, answer="final", held_out_wording=True, limit=30))
     assert digest(train) == "5fa7d7fabcb6a558"
     assert digest(fixed) == "29dc83dc088c95ff"
-    assert digest(other.rows(seed=0, stream="train", start=0, count=64)) == "638206676fe0bff4"
+    assert digest(other.rows(seed=0, stream="train", start=0, count=64)) == "9dbedbf0aaeeb622"
 
 
 def digest(rows: Rows) -> str:

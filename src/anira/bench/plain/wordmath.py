@@ -138,7 +138,7 @@ def write(words: Sequence[str], steps: Sequence[Step], config: WordmathConfig) -
     answer: list[str] = []
     for name, left, sign, amount, after in steps if config.answer == "steps" else ():
         answer += [*[name, ":"] * bool(name), str(left), sign, str(amount), "=", str(after), "."]
-    answer += ["####", str(steps[-1][-1]), "<eos>"]
+    answer += [*["####"] * (config.answer == "steps"), str(steps[-1][-1]), "<eos>"]
     vocab = make_vocab(config.limit)
     ids = vocab.encode(" ".join(["<bos>", *words, "<ans>", *answer]))
     return ids, [*[IGNORE] * (len(ids) - len(answer)), *ids[len(ids) - len(answer) :]]

@@ -38,6 +38,7 @@ def write_answer(problem: Problem, *, steps: bool) -> Iterator[Written]:
         yield Written(word=str(step.result), clause=k, left=left, work=1)
         yield Written(word=".", clause=None, left=left - 1)
     left, lookups = (0, 0) if steps else (size, size + 1)
-    yield Written(word=FINAL, clause=None, left=left)
+    if steps:  # a mark before the number alone would be one more position at which work can be done
+        yield Written(word=FINAL, clause=None, left=left)
     yield Written(word=str(problem.result), clause=size, left=left, lookups=lookups, work=left)
     yield Written(word=EOS, clause=None, left=0)

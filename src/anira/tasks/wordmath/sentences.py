@@ -106,7 +106,8 @@ CLAUSES: Final = {
 
 FINAL: Final = "####"
 STEPS: Final = {"events": "{left} {sign} {n} = {result} .", "comparisons": "{name} : {left} {sign} {n} = {result} ."}
-END: Final = f"{FINAL} {{result}} {EOS}"
+ENDS: Final = (f"{{result}} {EOS}", f"{FINAL} {{result}} {EOS}")
+"""The end of an answer: the number alone, or behind steps."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -166,11 +166,11 @@ class Wordmath(BlockTask):
         return out
 
     def lenient(self, rows: Rows, i: int, given: list[int]) -> bool:
-        """Accept any way to the right number behind the first `####`."""
-        mark = self.vocab.id(FINAL)
-        if mark not in given[:-1]:
-            return False
-        return given[given.index(mark) + 1] == rows.answer(i)[-2]
+        """Accept any way to the right number behind the first `####`; without steps, the right number."""
+        mark, number = self.vocab.id(FINAL), rows.answer(i)[-2]
+        if self.config.answer == "final":
+            return given[:1] == [number]
+        return mark in given[:-1] and given[given.index(mark) + 1] == number
 
     def law(self, size: int) -> Floats:
         """Return the exact probability of every number 0 .. limit as the result of so many clauses."""

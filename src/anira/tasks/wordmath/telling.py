@@ -13,7 +13,7 @@ import numpy as np
 from anira.tasks.base import IGNORE, Ints, Rows
 from anira.tasks.vocab import ANSWER, BOS
 from anira.tasks.wordmath.sentences import (
-    END,
+    ENDS,
     FRAME,
     KINDS,
     NAMES,
@@ -27,10 +27,10 @@ from anira.tasks.wordmath.sentences import (
 )
 from anira.tasks.wordmath.stories import LEAST, MOST, Stories
 
-TEXTS: Final = ("", *(one.text for one in SENTENCES), BOS, ANSWER, *(STEPS[kind] for kind in KINDS), END)
+TEXTS: Final = ("", *(one.text for one in SENTENCES), BOS, ANSWER, *(STEPS[kind] for kind in KINDS), *ENDS)
 """All that a row can be made of; number 0 is a line without words."""
 _OPEN, _ASK, _ASIDE, _CLAUSE = (1 + WORDINGS * place for place in range(len(FRAME) + 1))
-_BOS, _ANSWER, _STEP, _, _END = range(1 + len(SENTENCES), len(TEXTS))
+_BOS, _ANSWER, _STEP, _, _END, _ = range(1 + len(SENTENCES), len(TEXTS))
 
 _GIVEN: Final = ("name", "other", "n", "things", "toys", "left", "sign", "result")
 _PRONOUNS: Final = ("she", "She", "her")  # these follow from the name
@@ -58,7 +58,7 @@ def tell(rng: np.random.Generator, stories: Stories, style: Style, *, limit: int
     clauses, question = (_worded(wording, lines, style) for lines in (_clauses(stories), _question(stories)))
     asides = _worded(aside, _asides(aside, stories, style.asides), style)
     told = [_once(_BOS, stories), _shuffled(order, stories, clauses, asides), question, _once(_ANSWER, stories)]
-    answer = [*[_steps(stories)] * style.steps, _end(stories)]
+    answer = [*[_steps(stories)] * style.steps, _end(stories, style)]
     supervised = sum(lines.shape[1] for lines in told)
     return _write(np.concatenate([*told, *answer], axis=1), stories.sizes, limit, supervised=supervised)
 
@@ -142,8 +142,8 @@ def _steps(stories: Stories) -> Ints:
     )
 
 
-def _end(stories: Stories) -> Ints:
-    return _line(_END, result=np.take_along_axis(stories.values, stories.sizes[:, None], axis=1))
+def _end(stories: Stories, style: Style) -> Ints:
+    return _line(_END + style.steps, result=np.take_along_axis(stories.values, stories.sizes[:, None], axis=1))
 
 
 def _write(lines: Ints, sizes: Ints, limit: int, *, supervised: int) -> Rows:

@@ -45,7 +45,7 @@ def test_results_follow_the_exact_law(generator: str, size: int) -> None:
     task = Wordmath(WordmathConfig(answer="final"))
     if generator == "vectorised":
         rows = task.rows(seed=1, stream="train", start=0, count=4096, knob=size)
-        found = [task.vocab.tokens[rows.answer(i)[1]] for i in range(4096)]
+        found = [task.vocab.tokens[rows.answer(i)[0]] for i in range(4096)]
     else:
         rng = random.Random(1)
         found = [task.vocab.tokens[plain.generate(rng, task.config, size)[0][-2]] for _ in range(3000)]
