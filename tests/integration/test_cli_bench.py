@@ -17,7 +17,7 @@ def result(anira):
 
 
 def test_figures_of_every_task_and_of_the_start(result):
-    bars = {"mano": 10, "brevo": 5, "depo": 10, "words": 10}
+    bars = {"mano": 10, "brevo": 5, "depo": 10, "words": 10, "wordmath": 10}
     assert {speed["task"]: speed["bar"] for speed in result["tasks"]} == bars
     for speed in result["tasks"]:
         assert speed["rows"] >= 4096

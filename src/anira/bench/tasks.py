@@ -18,7 +18,7 @@ from anira.config import UserError
 from anira.config.machine import machine
 from anira.tasks import BLOCK, make_task
 
-BARS: Final = {"mano": 10.0, "brevo": 5.0, "depo": 10.0, "words": 10.0}
+BARS: Final = {"mano": 10.0, "brevo": 5.0, "depo": 10.0, "words": 10.0, "wordmath": 10.0}
 """How many times as fast as its plain generator a task must be."""
 STARTUP_AIM: Final = 0.5  # seconds
 STARTUPS: Final = {"anira --help": ["--help"], "anira tasks": ["tasks"]}

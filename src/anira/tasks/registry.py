@@ -18,6 +18,7 @@ _BUILTIN = {
     "lano": "anira.tasks.lano:Lano",
     "clrs": "anira.tasks.clrs:Clrs",
     "words": "anira.tasks.words:Words",
+    "wordmath": "anira.tasks.wordmath:Wordmath",
 }
 _registered: dict[str, type[BlockTask]] = {}
 

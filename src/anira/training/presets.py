@@ -152,6 +152,16 @@ CPU["words"] = replace(
 )
 CPU["words-z6"] = replace(CPU["words"], task={**CPU["words"].task, "group": "Z6"})
 
+# Rows of four clauses have up to 81 tokens with their offset; the model has room for six, two beyond training.
+CPU["wordmath"] = replace(
+    CPU["words"],
+    max_depth=4,
+    max_length=109,
+    batch_size=32,
+    task={"clauses": [1, 2, 3, 4]},
+    run={**CPU["words"].run, "steps": 3000},
+)
+
 _TASK_OF: Final = {"words-z6": "words"}
 """The tasks of settings that do not have their task's name."""
 

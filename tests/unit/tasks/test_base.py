@@ -233,7 +233,7 @@ def test_a_task_may_make_fewer_rows_at_a_time() -> None:
     assert short.calls[:2] == [0, 8]
 
 
-@pytest.mark.parametrize("name", ["mano", "brevo", "depo", "words"])
+@pytest.mark.parametrize("name", ["mano", "brevo", "depo", "words", "wordmath"])
 def test_a_task_that_is_only_one_is_its_own_part(name: str) -> None:
     task = make_task(name)
     assert list(task.parts()) == [task]

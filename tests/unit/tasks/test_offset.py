@@ -7,7 +7,7 @@ from anira.evaluation.overlap import Overlap
 from anira.tasks import make_task
 from anira.tasks.offset import OffsetTask, moved, without_offset
 
-NAMES = ["mano", "brevo", "depo", "words", "clrs"]
+NAMES = ["mano", "brevo", "depo", "words", "wordmath", "clrs"]
 
 
 def pair(name):

@@ -8,7 +8,7 @@ from anira.tasks import registry
 from anira.tasks.depo import Depo, DepoConfig
 from anira.tasks.mano import Mano, ManoConfig
 
-BUILT_IN = ["mano", "brevo", "depo", "lano", "clrs", "words"]
+BUILT_IN = ["mano", "brevo", "depo", "lano", "clrs", "words", "wordmath"]
 
 
 class Other(Mano):

@@ -52,7 +52,7 @@ def test_the_paper_scale_trains_the_task_as_the_paper_has_it(task):
 
 def test_there_is_a_preset_for_every_task_variant_and_scale():
     expected = {f"{t}-{v}-{s}" for t in TABLE for v in VARIANTS for s in ("smoke", "cpu", "paper")}
-    expected |= {f"{t}-{v}-{s}" for t in ("words", "words-z6") for v in VARIANTS for s in ("smoke", "cpu")}
+    expected |= {f"{t}-{v}-{s}" for t in ("words", "words-z6", "wordmath") for v in VARIANTS for s in ("smoke", "cpu")}
     assert set(preset_names()) == expected
 
 
