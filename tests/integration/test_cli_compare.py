@@ -1,6 +1,7 @@
 """`anira compare`, as somebody types it: from nothing, from what is there, and with a policy from outside."""
 
 import pytest
+from tests.training_support import Child
 
 from anira.measure import SCHEMA
 
@@ -57,10 +58,10 @@ def test_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_policy_from_outside_is_on_the_leaderboard(anira_child, tmp_path):
+def test_a_policy_from_outside_is_on_the_leaderboard(tmp_path):
     (tmp_path / "mine.py").write_text(OUTSIDE)
-    done = anira_child("compare", "--policies", "shallow", "--seeds", "1", "--plugin", "mine", *TINY)
-    assert done.status == 0, done.err
+    done = Child(tmp_path, "compare", "--policies", "shallow", "--seeds", "1", "--plugin", "mine", *TINY)
+    assert done.status() == 0, done.err
     assert "shallow: Collapsed" in done.out
     assert (tmp_path / "made" / "policies-words.html").exists()
 

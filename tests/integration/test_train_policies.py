@@ -18,7 +18,7 @@ SHORT = {"steps": 2, "log_every": 1, "eval_every": 100, "checkpoint_every": 100,
 
 def config(policy, **changes):
     """Words of several lengths, so that the parts of a batch have different numbers of tokens."""
-    task = {"group": "S3", "min_letters": 2, "max_letters": 5}
+    task = {"group": "S3", "min_letters": 4, "max_letters": 5}
     return tiny_config(f"words-{policy}-smoke", task_config=task, **{"precision": "float64", **SHORT, **changes})
 
 
