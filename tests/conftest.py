@@ -22,7 +22,8 @@ from anira.cli import main  # noqa: E402
 os.fsync = lambda descriptor: None
 
 # A slow machine is no bug: nothing here is judged by absolute time.
-settings.register_profile("anira", deadline=None)
+settings.register_profile("anira", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=400)  # pytest --hypothesis-profile thorough
 settings.load_profile("anira")
 
 

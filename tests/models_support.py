@@ -40,6 +40,12 @@ def random_model(config: AniraConfig, seed: int = 0) -> AniraForCausalLM:
     An untrained model would send every token out after one iteration.
     """
     model = AniraForCausalLM(config).double().eval()
+    draw_weights(model, seed)
+    return model
+
+
+def draw_weights(model: AniraForCausalLM, seed: int) -> None:
+    """Give a model the weights of `random_model`: a search over seeds need not make it anew for each."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -47,7 +53,6 @@ def random_model(config: AniraConfig, seed: int = 0) -> AniraForCausalLM:
                 parameter.normal_(0, 1.5 / parameter.shape[1] ** 0.5, generator=generator)
     if hasattr(model.policy, "decider"):
         model.policy.decider.out.weight.data *= 3  # peaked distributions: every rule then finds depths 1 and D
-    return model
 
 
 def random_ids(batch: int, time: int, seed: int = 0) -> Tensor:
@@ -166,8 +171,10 @@ def spread_case(
 ) -> Case:
     """Return the first of a few seeded cases in which depths are spread; a fixed depth needs no search."""
     mask = left_padding(batch, time) if padded else None
+    model = random_model(config)
     for seed in seeds:
-        case = Case(random_model(config, seed), random_ids(batch, time, seed), mask, settings or {})
+        draw_weights(model, seed)
+        case = Case(model, random_ids(batch, time, seed), mask, settings or {})
         if case.model.policy.timing == "none" or depths_are_spread(case):
             return case
     raise AssertionError("no seed spreads the depths: change the weights of the policy")

@@ -134,8 +134,8 @@ def assert_same_records(one: Path, other: Path) -> None:
 
 
 # A server that has loaded everything forks the children: the seconds that imports take are paid once.
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["anira.training", "anira.cli.train", "anira.cli.train_progress", "anira.cli.sweep"])
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["anira.training", "anira.cli.train", "anira.cli.train_progress", "anira.cli.sweep"])
 _PROGRAM = """
 import os, sys
 os.chdir(folder)
@@ -160,7 +160,7 @@ class Child:
         self.folder = folder
         names = {"folder": str(folder), "words": list(map(str, words)), "environment": environment or {}}
         program = (_PROGRAM, {**names, "first": HEED_SIGINT + first})
-        self._process = _SERVER.Process(target=exec, args=program, daemon=True)  # ends with the tests in any case
+        self._process = SERVER.Process(target=exec, args=program, daemon=True)  # ends with the tests in any case
         self._process.start()
 
     @property

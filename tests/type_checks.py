@@ -114,13 +114,24 @@ def checked(thing: Any) -> Any:
 def _look(thing: Any) -> Any:
     """Return all of a value that a check can see, as something to look up."""
     kind = type(thing)
-    if isinstance(thing, Tensor | np.ndarray):
-        return kind, thing.dtype, thing.shape
-    if isinstance(thing, tuple | list):
-        return kind, *map(_look, thing)
-    if isinstance(thing, dict):
-        return kind, *thing, *map(_look, thing.values())
-    return (kind, thing) if kind is str else kind
+    how = _HOW.get(kind) or _HOW.setdefault(kind, _how(kind))
+    return how(kind, thing)
+
+
+def _how(kind: type) -> Callable[[type, Any], Any]:
+    """Return the function that looks at things of one type: choosing it takes longer than looking."""
+    if kind is str:
+        return lambda kind, thing: (kind, thing)
+    if issubclass(kind, Tensor | np.ndarray):
+        return lambda kind, thing: (kind, thing.dtype, thing.shape)
+    if issubclass(kind, tuple | list):
+        return lambda kind, thing: (kind, *map(_look, thing))
+    if issubclass(kind, dict):
+        return lambda kind, thing: (kind, *thing, *map(_look, thing.values()))
+    return lambda kind, thing: kind
+
+
+_HOW: dict[type, Callable[[type, Any], Any]] = {}
 
 
 def _in_one_scope(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,8 +1,11 @@
 """`anira compare`, as somebody types it: from nothing, from what is there, and with a policy from outside."""
 
+import sys
+
 import pytest
 
 from anira.measure import SCHEMA
+from anira.models.policies import registry
 
 TINY = [
     *("--task", "words", "--scale", "smoke", "--out", "made", "-n", "6"),
@@ -57,9 +60,12 @@ def test_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_policy_from_outside_is_on_the_leaderboard(anira_child, tmp_path):
-    (tmp_path / "mine.py").write_text(OUTSIDE)
-    done = anira_child("compare", "--policies", "shallow", "--seeds", "1", "--plugin", "mine", *TINY)
+def test_a_policy_from_outside_is_on_the_leaderboard(anira, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(registry, "_policies", {**registry._policies})
+    (tmp_path / "shallow_policy.py").write_text(OUTSIDE)
+    done = anira("compare", "--policies", "shallow", "--seeds", "1", "--plugin", "shallow_policy", *TINY)
     assert done.status == 0, done.err
     assert "shallow: Collapsed" in done.out
     assert (tmp_path / "made" / "policies-words.html").exists()

@@ -6,9 +6,13 @@ import json
 import re
 
 import pytest
+from matplotlib.figure import Figure
+from tests.training_support import begin, metrics, resume
 
 from anira.cli import main
 from anira.experiments import EXPERIMENTS
+from anira.training.presets import preset
+from anira.training.run import load_run
 
 pytestmark = pytest.mark.slow
 
@@ -45,12 +49,6 @@ def test_everything_is_made_from_shared_runs(made, folder):
     assert out.splitlines()[-1] == "all pages: made/index.html"
 
 
-def test_nothing_is_done_twice(made, folder):
-    out, err = make_all(folder)
-    assert "trained in" not in out
-    assert "evaluating" not in err
-
-
 def test_no_figure_is_nan(made, folder):
     files = [path for path in (folder / "made").iterdir() if path.suffix in (".json", ".csv", ".html")]
     wrong = [path.name for path in files if re.search(r"\bnan\b", path.read_text(), re.IGNORECASE)]
@@ -61,3 +59,28 @@ def test_toy_runs_support_nothing(made, folder):
     """One seed of 20 steps has learned nothing, and the page of claims says so."""
     verdicts = json.loads((folder / "made" / "claims.json").read_text())["verdicts"]
     assert {one["verdict"] for one in verdicts.values()} <= {"inconclusive", "not testable"}
+
+
+@pytest.mark.parametrize("variant", ["anira-e", "anira-o", "fixed", "unshared"])
+@pytest.mark.parametrize("task", ["mano", "brevo", "depo"])
+def test_a_smoke_preset_trains_to_its_end(made, folder, tmp_path, task, variant):
+    """Most of them are among the runs that are there; the others are trained here."""
+    config = preset(f"{task}-{variant}-smoke").resolved()
+    there = list(folder.glob(f"made/runs/{config.preset}/*"))
+    path = there[0] if there else resume(begin(tmp_path, config))
+    steps = [line["step"] for line in metrics(path, "train")]
+    assert steps == list(range(config.log_every, config.steps + 1, config.log_every))
+    asked = json.loads((path / "records" / "final" / "evaluation.json").read_text())
+    assert asked["complete"]
+    assert asked["knobs"] == list(config.make_task().knob.seen)
+    _, model, step = load_run(path, None)
+    assert step == config.steps
+    assert model.policy.name == ("fixed" if variant == "unshared" else variant)
+
+
+def test_nothing_is_done_twice(made, folder, monkeypatch):
+    """The last test here: it draws no chart anew, only writes that there would be one."""
+    monkeypatch.setattr(Figure, "savefig", lambda figure, file, **options: file.write('<svg viewBox="0 0 1 1"></svg>'))
+    out, err = make_all(folder)
+    assert "trained in" not in out
+    assert "evaluating" not in err

@@ -1,13 +1,12 @@
 """Every policy trains to the same losses however its step is computed: in parts, by two processes, in bfloat16."""
 
 import json
-import multiprocessing
 import os
 import socket
 
 import pytest
 import torch
-from tests.training_support import assert_close_runs, begin, metrics, resume, tiny_config
+from tests.training_support import SERVER, assert_close_runs, begin, metrics, resume, tiny_config
 
 from anira.models.policies import policy_class, policy_names
 from anira.models.precision import cpu_runs_bfloat16  # noqa: F401 (in a condition: the answer costs a child process)
@@ -18,7 +17,7 @@ SHORT = {"steps": 2, "log_every": 1, "eval_every": 100, "checkpoint_every": 100,
 
 def config(policy, **changes):
     """Words of several lengths, so that the parts of a batch have different numbers of tokens."""
-    task = {"group": "S3", "min_letters": 2, "max_letters": 5}
+    task = {"group": "S3", "min_letters": 4, "max_letters": 5}
     return tiny_config(f"words-{policy}-smoke", task_config=task, **{"precision": "float64", **SHORT, **changes})
 
 
@@ -47,8 +46,7 @@ def test_two_processes_give_the_losses_of_one(tmp_path, alone):
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         port = server.getsockname()[1]
-    spawn = multiprocessing.get_context("spawn")
-    both = [spawn.Process(target=_train_all, args=(rank, port, list(paths.values()))) for rank in range(2)]
+    both = [SERVER.Process(target=_train_all, args=(rank, port, list(paths.values()))) for rank in range(2)]
     for process in both:
         process.start()
     for process in both:

@@ -12,7 +12,7 @@ from torch import Tensor
 from anira.models import AniraOutput
 
 # Drawing a case builds a model, which takes longer than drawing a number.
-quick = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
 seeds = st.integers(0, 10_000)
 
 

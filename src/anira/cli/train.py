@@ -9,13 +9,14 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
 from anira.cli.output import say, tell
-from anira.cli.parse import parse
+from anira.cli.parse import parse, side_by_side
 from anira.config import Interrupted, UserError, to_dict
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptio
         ("model", type(model), model),
         ("policy", policy_class(policy_name).Options, policy_class(policy_name).Options(**policy)),
     ]
-    both = dataclasses.make_dataclass("Run", parts, frozen=True, kw_only=True)
+    both = side_by_side("Run", parts)
     parsed: Any = parse(both, argv, prog=f"anira train {name}", description=SUMMARY)
     # The number of threads is part of the run: sums depend on it in the last digit.
     settings = dataclasses.replace(parsed.settings, threads=parsed.settings.threads or torch.get_num_threads())
@@ -130,9 +131,10 @@ def _model_options(values: dict[str, Any]) -> Any:
         for key, value in values.items()
         if key != "policy"
     ]
-    return dataclasses.make_dataclass("Model", fields, frozen=True, kw_only=True)()
+    return side_by_side("Model", fields)()
 
 
+@cache
 def _field_texts(cls: type) -> dict[str, str]:
     """Return what stands below each field of a class: Python keeps it in the source only."""
     (definition,) = ast.parse(inspect.getsource(cls)).body

@@ -3,9 +3,6 @@
 import os
 import shlex
 from pathlib import Path
-from typing import Final
-
-_KEPT: Final = "\n\t"
 
 
 def printable(text: str) -> str:
@@ -17,9 +14,8 @@ def printable(text: str) -> str:
     >>> print(printable("run \x1b[31m1\r \u202e"))
     run \x1b[31m1\r \u202e
     """
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() or one in _KEPT else _escaped(one) for one in text)
+    lines = text.split("\n")  # most are printable as a whole, which is quickly seen
+    return "\n".join(line if line.isprintable() else _written_out(line) for line in lines)
 
 
 def command(*words: str | Path) -> str:
@@ -29,6 +25,10 @@ def command(*words: str | Path) -> str:
     "anira analyze 'my runs/a' --evaluation final"
     """
     return " ".join(_quoted(word) for word in words)
+
+
+def _written_out(line: str) -> str:
+    return "".join(one if one.isprintable() or one == "\t" else _escaped(one) for one in line)
 
 
 def _escaped(one: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -52,6 +53,7 @@ def build(
     return Report(html=html.strip() + "\n", tables=_joined(parts))
 
 
+@cache
 def environment() -> Environment:
     """Return what fills templates: everything is escaped and printable, and a name that is missing is an error."""
     return Environment(

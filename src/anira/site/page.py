@@ -108,6 +108,7 @@ def render(page: Page) -> str:
     return html.strip() + "\n"
 
 
+@cache
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("anira.site"),

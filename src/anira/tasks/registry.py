@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from anira.config import UserError, from_dict, nearest, to_dict
+from anira.config.installed import installed
 from anira.tasks.base import BlockTask
 
 T = TypeVar("T", bound=type[BlockTask])
@@ -37,7 +37,7 @@ def register_task(cls: T) -> T:
 
 def task_names() -> list[str]:
     """Return the names of all tasks, ours first."""
-    extra = {*_registered, *(point.name for point in entry_points(group="anira.tasks"))}
+    extra = {*_registered, *installed("anira.tasks").names}
     return [*_BUILTIN, *sorted(extra - set(_BUILTIN))]
 
 
@@ -49,7 +49,7 @@ def task_class(name: str) -> type[BlockTask]:
         module, _, attribute = _BUILTIN[name].partition(":")
         cls: type[BlockTask] = getattr(import_module(module), attribute)
         return cls
-    for point in entry_points(group="anira.tasks", name=name):
+    for point in installed("anira.tasks").select(name=name):
         loaded: type[BlockTask] = point.load()
         return loaded
     hint = nearest(name, task_names())

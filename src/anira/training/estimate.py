@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from anira.inference import Cost, forward_cost
 from anira.models import AniraConfig, AniraForCausalLM
+from anira.models.policies import policy_class
 from anira.training.config import TrainConfig
 
 SUSTAINED: Final[Mapping[str, float]] = {"two CPU cores": 9e10, "an A100": 0.3 * 312e12}
@@ -121,9 +122,15 @@ def activation_bytes(config: AniraConfig, cost: Cost) -> int:
 
 
 def _without_storage(config: AniraConfig) -> AniraForCausalLM:
-    with torch.device("meta"):
-        model: AniraForCausalLM = AniraForCausalLM(config)
-    return model
+    """Return a model of this shape. It is made once: a plan has many runs of the same shape, with other seeds."""
+    shape = (policy_class(config.policy["name"]), config.to_json_string(use_diff=False))
+    if shape not in _made:
+        with torch.device("meta"):
+            _made[shape] = AniraForCausalLM(config)
+    return _made[shape]
+
+
+_made: dict[tuple[type, str], AniraForCausalLM] = {}
 
 
 def _line(one: RunEstimate) -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Self
@@ -249,8 +250,11 @@ def _plugins(config: TrainConfig) -> list[str]:
     return sorted({cls.__module__ for cls in classes if not cls.__module__.startswith("anira.")})
 
 
+_version = cache(version)  # parses all that a package says of itself
+
+
 def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("anira", "torch", "transformers", "accelerate", "numpy", "polars")}
+    return {name: _version(name) for name in ("anira", "torch", "transformers", "accelerate", "numpy", "polars")}
 
 
 def _git_hash() -> str:

@@ -1,4 +1,4 @@
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
@@ -30,12 +30,8 @@ def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def install(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     """Pretend that an installed package declares an entry point."""
-    points = [EntryPoint(name=name, value=value, group="anira.tasks")]
-
-    def entry_points(*, group: str, name: str | None = None) -> list[EntryPoint]:
-        return [point for point in points if point.group == group and name in (None, point.name)]
-
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    points = EntryPoints([EntryPoint(name=name, value=value, group="anira.tasks")])
+    monkeypatch.setattr(registry, "installed", lambda group: points.select(group=group))
 
 
 def test_built_in_tasks_come_first_and_can_be_made() -> None:

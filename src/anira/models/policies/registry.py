@@ -1,10 +1,10 @@
 """Policies by name: ours, those of installed packages (entry point `anira.policies`), those registered at run time."""
 
 import dataclasses
-from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from anira.config import UserError, from_dict, nearest, to_dict
+from anira.config.installed import installed
 from anira.models.policies.act import Act
 from anira.models.policies.anira_e import AniraE
 from anira.models.policies.anira_o import AniraO
@@ -65,7 +65,7 @@ def register_policy(cls: P) -> P:
 def policy_class(name: str) -> type[ComputePolicy]:
     """Return the class of a policy; an unknown name is the user's error."""
     if name not in _policies:
-        for point in entry_points(group="anira.policies", name=name):
+        for point in installed("anira.policies").select(name=name):
             register_policy(point.load())
     if name not in _policies:
         hint = nearest(name, _policies)
@@ -75,7 +75,7 @@ def policy_class(name: str) -> type[ComputePolicy]:
 
 def policy_names() -> list[str]:
     """Return the names of all policies that are known: ours, installed ones, and those registered at run time."""
-    return sorted({*_policies, *(point.name for point in entry_points(group="anira.policies"))})
+    return sorted({*_policies, *installed("anira.policies").names})
 
 
 def resolve_policy(options: Any) -> dict[str, Any]:
