@@ -21,10 +21,10 @@ from anira.training.run import RunFolder
 LARGEST_WEIGHTS = 2 << 20
 
 
-def publish_run(run: Path, root: Path, *, keep_periodic: bool = False) -> Path:
+def publish_run(run: Path, root: Path, *, keep_periodic: bool = False, keep_records: bool = True) -> Path:
     """Copy a finished run into `root`: configuration, metrics, records, and its weights if they are small.
 
-    Left out are the optimizer's state, two thirds of a checkpoint, and the records of evaluations during training,
+    Records are most of it. One of many runs can do without them: `anira evaluate` makes them again. Left out are the optimizer's state, two thirds of a checkpoint, and the records of evaluations during training,
     whose figures are in the metrics; with `keep_periodic` they stay, and figures of depth over training have their
     intervals. Returns the copy, root/<preset>/<hash8>-s<seed>.
     """
@@ -39,7 +39,7 @@ def publish_run(run: Path, root: Path, *, keep_periodic: bool = False) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing_folder(target) as copy:
         _copy([inside(run, name) for name in ("config.json", "metrics.jsonl")], copy)
-        for one in records:
+        for one in records if keep_records else []:
             if keep_periodic or not re.fullmatch(r"step-\d+", one.path.name):
                 _copy(one.files(), copy / "records" / one.path.name)
         if sum(file.stat().st_size for file in weight_files(checkpoint)) <= LARGEST_WEIGHTS:

@@ -29,6 +29,13 @@ def test_records_of_evaluations_during_training_are_kept_on_request(tmp_path):
     assert_same_records(kept / "records", run / "records")
 
 
+def test_a_run_without_records_can_still_be_loaded(tmp_path):
+    run = train_tiny(tmp_path / "runs")
+    kept = publish_run(run, tmp_path / "results", keep_records=False)
+    assert not (kept / "records").exists()
+    assert load_run(kept, None)[2] == load_run(run, None)[2]
+
+
 def test_a_published_run_cannot_be_trained_on_and_says_why(tmp_path):
     kept = publish_run(train_tiny(tmp_path / "runs"), tmp_path / "results")
     with pytest.raises(UserError, match="was kept without its optimizer"):
