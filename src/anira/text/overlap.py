@@ -118,7 +118,7 @@ def make_filter(config: TextConfig) -> OverlapFilter | None:
         return None
     texts = []
     for column in config.exclude_columns:
-        items = open_shards(replace(config, column=column, subset=""), config.exclude)
+        items = open_shards(replace(config, data=config.exclude, column=column, subset=""))
         texts += [row.cell for shard in items for row in shard.rows() if not isinstance(row.cell, LeftOut)]
     made = OverlapFilter(texts, words=config.exclude_words)
     if not len(made):

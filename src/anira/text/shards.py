@@ -80,6 +80,8 @@ class ParquetShard:
         if self.column not in schema.names:
             raise UserError(_no_column(self.name, self.column, schema.names))
         kind = schema.field(self.column).type
+        if types.is_null(kind):  # what is written for a column without a single value
+            raise UserError(f"{self.name} is empty: remove it")
         if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
             raise UserError(f"{self.name}: column {self.column!r} must hold text, not {kind}")
         names = [file.schema.column(i).path for i in range(len(file.schema))]

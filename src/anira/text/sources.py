@@ -19,12 +19,12 @@ HUB: Final = "hub:"
 _KINDS: Final[dict[str, type[ParquetShard] | type[LinesShard]]] = {".parquet": ParquetShard, ".jsonl": LinesShard}
 
 
-def open_shards(config: TextConfig, data: str | None = None) -> list[Shard]:
+def open_shards(config: TextConfig) -> list[Shard]:
     """Return the shards of a folder or a hub dataset in the order of their names; a UserError says what is wrong.
 
     Of local files each is looked into, of the hub's only the first.
     """
-    where = config.data if data is None else data
+    where = config.data
     if not where:
         raise UserError("there is no text to read: name a folder of .parquet or .jsonl files with --data")
     if where.startswith(HUB):

@@ -119,12 +119,13 @@ class TokenStream:
 
     def _read_block(self) -> list[_Piece]:
         documents: list[Document] = []
-        size = 0
-        while size < _BYTES and len(documents) < _DOCUMENTS:
+        size, whole = 0, False
+        while size < _BYTES and len(documents) < _DOCUMENTS and not whole:
             document = next(self._documents)
             cell = document.cell if self._is_wanted(document) else LeftOut.HELD_OUT
             documents.append(document._replace(cell=cell))
             size += 0 if isinstance(cell, LeftOut) else len(cell)
+            whole = document.place.epoch > documents[0].place.epoch  # a small corpus is not read over and over at once
         texts = [one.cell for one in documents if not isinstance(one.cell, LeftOut)]
         found = iter(self._tokenised(texts))
         return [_Piece(one.place, one.cell if isinstance(one.cell, LeftOut) else next(found)) for one in documents]

@@ -6,7 +6,7 @@ documents  a row has an instance per document in it, here of 5 and 3 tokens, the
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +35,7 @@ _LOGITS: Final = 1 << 28  # numbers that an evaluation computes at a time
 
 @dataclass(frozen=True)
 class Spans:
-    """Instances in rows of tokens, in their order: where each begins in all rows laid end to end, and how long it is."""
+    """Instances in rows of tokens: where each begins in the rows laid end to end, and how long it is."""
 
     starts: Int[np.ndarray, " spans"]
     lengths: Int[np.ndarray, " spans"]
@@ -184,7 +184,8 @@ class TextSource:
         """The tokens to validate on, as many as the largest evaluation takes: whole rows, or one that is shorter."""
         config, text = self.config, self.text
         selection = Selection(held_out=0.0 if text.valid else config.held_out, want_held_out=True)
-        stream = TokenStream(open_shards(text, text.valid or None), self.tokenizer, selection)
+        shards = open_shards(replace(text, data=text.valid, subset="") if text.valid else text)
+        stream = TokenStream(shards, self.tokenizer, selection)
         most = max(config.eval_count, config.final_count) * config.max_length
         taken = stream.take(most, once=True)
         if len(taken.ids) < SHORTEST:

@@ -1,4 +1,4 @@
-"""A run's tokenizer in its checkpoint, a task's vocabulary as a Hugging Face one too, so that a checkpoint is usable without this package's tasks."""
+"""The tokenizer in a checkpoint, from a task's vocabulary too: so it is usable without this package's tasks."""
 
 from pathlib import Path
 
