@@ -23,7 +23,7 @@ ALLOWED = {
     "evaluation": _EVALUATION,
     "training": {*_EVALUATION, "evaluation", "text"},
     "testing": {*_MODELS, "tasks", "inference"},
-    "bench": {*_EVALUATION, "training"},
+    "bench": {*_EVALUATION, "text", "training"},
     "analysis": {"config", "records"},
     "measure": {"config", "records", "analysis"},
     "site": {"config", "measure"},

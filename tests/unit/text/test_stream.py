@@ -155,5 +155,5 @@ def test_other_data_or_another_tokenizer_are_refused(corpus, tmp_path):
 
 def test_shards_without_a_single_document_are_refused(tmp_path):
     write_parquet(tmp_path / "a.parquet", ["", "", "x" * 50])
-    with pytest.raises(UserError, match="no document to read in .*: 2 empty, 1 too long"):
+    with pytest.raises(UserError, match=r"no document to read in .*: 2 empty, 1 too long"):
         make_stream(tmp_path, text={"longest": 10}).take(10)
