@@ -111,7 +111,7 @@ _CPU: Final = TextSetting(
     text={"tokenizer": "bytes"},
     run={
         "steps": 200,
-        "batch_size": 16,
+        "batch_size": 8,
         "max_length": 128,
         "learning_rate": 2e-3,
         "warmup_steps": 20,
