@@ -12,17 +12,18 @@ ROOT = Path(anira.__file__).parent
 _MODELS = {"config", "models"}
 _EVALUATION = {*_MODELS, "tasks", "inference", "records"}
 _STATISTICS = {"analysis", "report", "experiments", "measure", "site"}
-_PAPER = {*_EVALUATION, *_STATISTICS, "evaluation", "training", "sweeps"}
+_PAPER = {*_EVALUATION, "text", *_STATISTICS, "evaluation", "training", "sweeps"}
 ALLOWED = {
     "config": set(),
     "tasks": {"config"},
+    "text": {"config"},
     "models": {"config"},
     "inference": _MODELS,
     "records": {"config"},
     "evaluation": _EVALUATION,
-    "training": {*_EVALUATION, "evaluation"},
+    "training": {*_EVALUATION, "evaluation", "text"},
     "testing": {*_MODELS, "tasks", "inference"},
-    "bench": {*_EVALUATION, "training"},
+    "bench": {*_EVALUATION, "text", "training"},
     "analysis": {"config", "records"},
     "measure": {"config", "records", "analysis"},
     "site": {"config", "measure"},

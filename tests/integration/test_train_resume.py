@@ -41,7 +41,7 @@ def start(tmp_path, path, first=""):
 
 @pytest.mark.parametrize(
     "place",
-    ["checkpoint.write_manifest", "loop.keep_last", "loop.evaluate"],
+    ["checkpoint.write_manifest", "loop.keep_last", "source.evaluate"],
 )
 def test_a_run_killed_between_two_files(tmp_path, whole, place):
     """There is a checkpoint by then, and what comes after it is lost."""

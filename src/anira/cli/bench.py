@@ -11,7 +11,12 @@ from anira.cli.output import say, say_json, tell
 from anira.cli.parse import parse
 from anira.config import UserError, nearest
 
-_MOST: Final = {"repeats": 10_000, "rows": 1 << 20, "sentences": 1_000_000}  # bounds against typing errors
+_MOST: Final = {
+    "repeats": 10_000,
+    "rows": 1 << 20,
+    "sentences": 1_000_000,
+    "megabytes": 100_000,
+}  # bounds against typing errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +63,16 @@ class TrainOptions:
     """Measure compiled steps too; compiling takes a few minutes."""
     against: Annotated[Path | None, arg(metavar="DIR")] = None
     """A checkout of older code, to train by in turns with this one."""
+    json: bool = False
+    """Print one JSON object for scripts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """How much to read."""
+
+    megabytes: Annotated[int, arg(metavar="N")] = 20
+    """Size of the synthetic corpus, which lies in a temporary folder meanwhile."""
     json: bool = False
     """Print one JSON object for scripts."""
 
@@ -142,6 +157,13 @@ def _policies(options: ModelOptions) -> tuple[dict[str, Any], str]:
     return _models(lambda: bench_policies(repeats=options.repeats, report=_report), options.repeats)
 
 
+def _text(options: TextOptions) -> tuple[dict[str, Any], str]:
+    from anira.bench.text import bench_text
+
+    result = bench_text(megabytes=options.megabytes, report=_report)
+    return result, _text_table(result)
+
+
 def _models(measure: Callable[[], list[dict[str, Any]]], repeats: int) -> tuple[dict[str, Any], str]:
     """Run a benchmark of models with two threads, and lay its rows out for a person."""
     import torch
@@ -204,6 +226,21 @@ def _parser_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _text_table(result: dict[str, Any]) -> str:
+    facts = result["machine"]
+    lines = [f"{facts['cpu']}, Python {facts['python']}, one thread, {facts['date']}", ""]
+    lines.append("                                      MB   MB/CPU s   tokens/CPU s   CPU s   peak MB   before")
+    for one in result["figures"]:
+        lines.append(
+            f"{one['what']:33} {one['bytes'] / 1e6:6,.0f} {one['megabytes_per_cpu_second']:10,.1f}"
+            f" {one['tokens_per_cpu_second']:14,.0f} {one['cpu_seconds']:7,.0f} {one['peak_bytes'] / 1e6:9,.0f}"
+            f" {one['peak_bytes_before'] / 1e6:8,.0f}"
+        )
+    return "\n".join(
+        [*lines, f"overlap filter                    {result['filter']['megabytes_per_cpu_second']:17,.1f}"]
+    )
+
+
 def _met(figure: dict[str, Any]) -> str:
     return "met" if figure["met"] else "NOT met"
 
@@ -219,6 +256,7 @@ BENCHMARKS: Final[dict[str, tuple[str, Measure, type]]] = {
         _train,
         TrainOptions,
     ),
+    "text": ("reading, tokenising and packing of a synthetic corpus of text", _text, TextOptions),
     "policies": ("a training step of every policy, beside fixed depth", _policies, ModelOptions),
 }
 """Name -> (summary, what measures it and lays it out, its options)."""

@@ -79,6 +79,9 @@ def _help() -> str:
             "PRESET is <task>-<variant>-<scale>: a task, a variant (anira-e, anira-o, fixed, unshared, or a policy of",
             "yours) and a scale (smoke: seconds; cpu: minutes on two cores; paper: the paper's table, for a GPU).",
             "",
+            "On text: text-<variant>-<smoke|cpu> (a small model from scratch), gsm-<variant> (the paper's fine-tuning)",
+            "and retrofit-huginn (how its base model was made), with --data DIR; the last two with --init-from MODEL.",
+            "",
             "options of a preset: anira train mano-anira-o-cpu --help",
         ]
     )
@@ -89,21 +92,22 @@ def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptio
     import torch
 
     from anira.models.policies import policy_class
-    from anira.training.config import TrainSettings
+    from anira.training.config import MODEL_FIELDS, TrainSettings
     from anira.training.presets import preset
 
     chosen = preset(name)
     base = chosen.resolved()
-    task = base.make_task()
+    data = _data_part(base)
     policy = dict(base.model["policy"])
     policy_name = policy.pop("name")
     settings = TrainSettings(**{field.name: getattr(base, field.name) for field in dataclasses.fields(TrainSettings)})
-    model = _model_options({**base.model, **{key: chosen.model.get(key) for key in _DERIVED}})
+    shown = {key: value for key, value in base.model.items() if key in MODEL_FIELDS}
+    model = _model_options({**shown, **{key: chosen.model.get(key) for key in _DERIVED}})
     flat = arg(name="")
     parts: list[Any] = [
         ("options", Annotated[TrainOptions, flat], TrainOptions()),
         ("settings", Annotated[TrainSettings, flat], settings),
-        ("task", type(task.config), task.config),
+        data,
         ("model", type(model), model),
         ("policy", policy_class(policy_name).Options, policy_class(policy_name).Options(**policy)),
     ]
@@ -114,11 +118,24 @@ def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptio
     config = dataclasses.replace(
         base,
         **{field.name: getattr(settings, field.name) for field in dataclasses.fields(TrainSettings)},
-        task_config=to_dict(parsed.task),
-        model={**to_dict(parsed.model), "policy": {"name": policy_name, **to_dict(parsed.policy)}},
+        **({"text": parsed.text} if base.text else {"task_config": to_dict(parsed.task)}),
+        model={**base.model, **to_dict(parsed.model), "policy": {"name": policy_name, **to_dict(parsed.policy)}},
         compile=_compiles(parsed.options.compile, policy_name, settings.steps),
     )
-    return config.resolved(), parsed.options
+    if base.text is None:
+        return config.resolved(), parsed.options
+    from anira.training.model_folder import adopt_model
+
+    changed = {key: value for key, value in to_dict(parsed.model).items() if value != getattr(model, key)}
+    return adopt_model(config, changed), parsed.options
+
+
+def _data_part(config: "TrainConfig") -> tuple[str, Any, Any]:
+    """Return the options of what a run is trained on: a task's are nested, those of text stand beside the settings."""
+    if config.text is not None:
+        return "text", Annotated[type(config.text), arg(name="")], config.text
+    task = config.make_task()
+    return "task", type(task.config), task.config
 
 
 def _model_options(values: dict[str, Any]) -> Any:
@@ -257,6 +274,18 @@ def _sizes(cells: Sequence[tuple[str, int]]) -> str:
     return "; ".join(f"{name} {', '.join(str(knob) for other, knob in cells if other == name)}" for name in names)
 
 
+def _tell_about_data(config: "TrainConfig") -> None:
+    """Say what of a task is not trained; of a run on text, which may take days, what it will cost."""
+    if config.text is not None:
+        from anira.training.run import process
+        from anira.training.text_estimate import text_estimate_lines
+
+        for line in text_estimate_lines(config, processes=process().num_processes):
+            tell(line)
+    elif left_out := config.make_task().left_out:
+        tell(f"not trained, too long for --task.max-length: {_sizes(left_out)}")
+
+
 def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | ResumeOptions, *, resume: bool) -> None:
     """Train; of several processes only the main one speaks."""
     from anira.cli.train_progress import TrainProgress
@@ -278,9 +307,7 @@ def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | R
     steps = f"{config.steps} step{'s' * (config.steps > 1)}"
     processes = f", {process().num_processes} processes" if process().num_processes > 1 else ""
     tell(f"{config.preset}, seed {config.seed}, {steps}{processes}, in {path}")
-    left_out = config.make_task().left_out
-    if left_out:
-        tell(f"not trained, too long for --task.max-length: {_sizes(left_out)}")
+    _tell_about_data(config)
     if config.compile:
         tell("compiling the first steps; this takes a minute or two")
     with TrainProgress(config.steps) as progress:

@@ -74,7 +74,9 @@ class TrainProgress:
 
 def train_text(line: dict[str, Any]) -> str:
     """Write the figures of a training line shortly."""
-    depths = f"depth {line['depth_answer']:.2f} answer, {line['depth_prompt']:.2f} prompt"
+    depths = f"depth {line['depth_answer']:.2f}"
+    if "depth_prompt" in line:  # text has no prompts: all of it is to be predicted
+        depths += f" answer, {line['depth_prompt']:.2f} prompt"
     loss = "not finite" if line["loss"] is None else f"{line['loss']:.3f}"
     skipped = f"  steps left out: {line['skipped_steps']}" if line.get("skipped_steps") else ""
     speed = f"{line['tokens_per_second']:,.0f} tokens/s"
@@ -83,6 +85,8 @@ def train_text(line: dict[str, Any]) -> str:
 
 def evaluation_text(lines: list[dict[str, Any]]) -> str:
     """Write an evaluation as one line a figure, the knobs side by side; each subtask has a block of its own."""
+    if "knob" not in lines[0]:
+        return validation_text(lines[0])
     blocks = [f"evaluation at step {lines[0]['step']}"]
     for subtask in dict.fromkeys(line.get("subtask", "") for line in lines):
         own = [line for line in lines if line.get("subtask", "") == subtask]
@@ -91,3 +95,13 @@ def evaluation_text(lines: list[dict[str, Any]]) -> str:
         for name, label in (("accuracy", "accuracy"), ("depth_answer", "answer depth")):
             blocks.append(f"  {label:13}" + "".join(f"{line[name]:>7.2f}" for line in own))
     return "\n".join(blocks)
+
+
+def validation_text(line: dict[str, Any]) -> str:
+    """Write a validation on text shortly.
+
+    >>> validation_text({"step": 5, "tokens": 4096, "loss": 2.5, "accuracy": 0.4, "depth_answer": 3.1})
+    'validation at step 5: loss 2.500, accuracy 0.40, depth 3.10, on 4,096 tokens'
+    """
+    figures = f"loss {line['loss']:.3f}, accuracy {line['accuracy']:.2f}, depth {line['depth_answer']:.2f}"
+    return f"validation at step {line['step']}: {figures}, on {line['tokens']:,} tokens"

@@ -23,6 +23,7 @@ from anira.config.folder import inside
 from anira.config.sealed import check_file, facts_of, read_json, read_sealed, write_sealed
 from anira.models import AniraForCausalLM
 from anira.tasks import Vocab
+from anira.text import TextTokenizer
 from anira.training.sharding import gathered
 from anira.training.tokenizer import save_tokenizer
 from anira.training.weights import fill_optimizer, load_weights, optimizer_tensors
@@ -38,7 +39,7 @@ def save_checkpoint(
     folder: Path,
     model: AniraForCausalLM,
     optimizer: torch.optim.Optimizer,
-    vocab: Vocab,
+    vocab: Vocab | TextTokenizer,
     loop: dict[str, Any],
     *,
     write: bool = True,

@@ -9,6 +9,7 @@ from anira.models.policies import policy_class
 from anira.tasks import BlockTask, make_task
 from anira.tasks.held_out import HeldOutTask
 from anira.tasks.offset import OffsetTask
+from anira.text import TextConfig
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
 
@@ -51,6 +52,12 @@ class TrainSettings:
     """The rate rises linearly over so many steps."""
     schedule: Literal["constant", "linear"] = later("constant")
     """What the rate does after the warm-up: stay, or fall linearly to zero at the end."""
+    decay_share: float = later(1.0)
+    """Share of the steps, at the end, over which schedule linear falls; 1: all after the warm-up."""
+    muon_rate: float = later(0.0)
+    """Rate of Muon on the matrices of the layers; embedding, head, norms and policy stay with AdamW. 0: AdamW alone."""
+    lora: int = later(0)
+    """Rank of adapters that are trained in place of the layers' matrices (LoRA, needs peft); 0: none."""
     gamma_warmup_steps: int = 0
     """The compute weight rises linearly over so many steps; 0 is the paper's constant weight."""
     betas: tuple[float, float] = (0.9, 0.999)
@@ -96,14 +103,21 @@ class TrainSettings:
             raise UserError(f"batch_size {self.batch_size} must be a multiple of accumulation {self.accumulation}")
         for name, value in vars(self).items():
             check_finite(value, name)
+        self._check_rates()
+        if not 0 <= self.held_out < 1:
+            raise UserError(f"held_out must lie in [0, 1), not {self.held_out}")
+
+    def _check_rates(self) -> None:
         if self.learning_rate <= 0 or self.clip <= 0:
             raise UserError("learning_rate and clip must be positive")
         if self.policy_rate <= 0:
             raise UserError(f"policy_rate must be positive, not {self.policy_rate}: freeze the policy with frozen")
+        if self.muon_rate < 0 or self.lora < 0:
+            raise UserError(f"muon_rate and lora must not be negative, not {self.muon_rate} and {self.lora}")
+        if not 0 < self.decay_share <= 1:
+            raise UserError(f"decay_share must lie in (0, 1], not {self.decay_share}")
         if self.weight_decay < 0:
             raise UserError(f"weight_decay must not be negative, not {self.weight_decay}")
-        if not 0 <= self.held_out < 1:
-            raise UserError(f"held_out must lie in [0, 1), not {self.held_out}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise UserError(f"betas must lie in [0, 1), not {self.betas}")
 
@@ -129,12 +143,20 @@ class TrainConfig(TrainSettings):
     model: dict[str, Any] = field(default_factory=dict)
     """Options of AniraConfig, the policy's among them; the vocabulary's size comes from the task."""
     compile: bool = False
+    text: TextConfig | None = later(None)  # noqa: RUF009 (nothing that could be changed)
+    """The text that the run reads in place of a task's rows; `task` is then "text", and `model` says everything."""
 
     def make_task(self) -> BlockTask:
         """Build the task."""
+        if self.text is not None:
+            raise UserError(f"{self.preset} is trained on text, which has no task: this works with runs on tasks only")
         task = make_task(self.task, self.task_config)
         task = HeldOutTask(task, self.held_out) if self.held_out else task
         return OffsetTask(task, self.max_offset) if self.max_offset else task
+
+    def model_config(self) -> AniraConfig:
+        """Build the model's configuration, whatever the run is trained on."""
+        return self.make_model_config(self.make_task()) if self.text is None else AniraConfig(**self.model)
 
     def make_model_config(self, task: BlockTask) -> AniraConfig:
         """Build the model's configuration; the task gives the vocabulary."""
@@ -145,6 +167,9 @@ class TrainConfig(TrainSettings):
 
     def resolved(self) -> "TrainConfig":
         """Return the same run with every default of task and model written out."""
+        if self.text is not None:
+            shape = self.model_config()
+            return from_dict(TrainConfig, {**to_dict(self), "model": {name: getattr(shape, name) for name in SHAPE}})
         task = self.make_task()
         config = self.make_model_config(task)
         model = {name: getattr(config, name) for name in MODEL_FIELDS}
@@ -170,6 +195,8 @@ MODEL_FIELDS = (
     "initializer_range",
     "policy",
 )
+SHAPE = tuple(AniraConfig.__annotations__)
+"""All that a model's configuration says: where no task is to give it a vocabulary, a run stores the whole."""
 
 
 def variant_model(variant: str) -> dict[str, Any]:

@@ -50,11 +50,7 @@ class Batches:
     def __init__(self, task: Task, config: TrainConfig, noise_width: int, *, rank: int = 0, world: int = 1) -> None:
         self.task, self.config, self.noise_width = task, config, noise_width
         self.rank, self.world, self.parts = rank, world, config.accumulation
-        if config.batch_size % (world * config.accumulation):
-            raise UserError(
-                f"batch_size {config.batch_size} must be a multiple of processes x accumulation, "
-                f"{world} x {config.accumulation}"
-            )
+        check_shares(config, world)
 
     def step(self, step: int) -> Iterator[Batch]:
         """Yield this process's parts of the batch of a step (steps count from 1)."""
@@ -91,6 +87,15 @@ class Batches:
             noise=noise,
             num_answer_tokens=counts[0],
             num_valid_tokens=counts[1],
+        )
+
+
+def check_shares(config: TrainConfig, world: int) -> None:
+    """Raise a UserError if a batch cannot be shared out evenly to processes and accumulated parts."""
+    if config.batch_size % (world * config.accumulation):
+        raise UserError(
+            f"batch_size {config.batch_size} must be a multiple of processes x accumulation, "
+            f"{world} x {config.accumulation}"
         )
 
 

@@ -26,6 +26,10 @@ FLOAT32: Final[Mapping[str, float]] = {"two CPU cores": 9e10, "an A100": 0.3 * 1
 default (docs/method.md, "Numerics")."""
 BACKWARD: Final = 2
 """FLOPs of a backward pass, in forward passes: a linear map is multiplied once for its input, once for its weights."""
+COUNTED: Final = (
+    "counted: forward and backward passes of training at full depth; not counted: evaluations, making rows, and in "
+    "memory temporary buffers, the allocator's reserve and what the device itself needs"
+)
 _FLOAT = 4  # bytes; weights, gradients and both moments of AdamW stay in float32 whatever the precision
 
 
@@ -55,10 +59,8 @@ class RunEstimate:
 
 def estimate(config: TrainConfig) -> RunEstimate:
     """Return what a run takes; rows are as long as those of its first step."""
-    task = config.make_task()
-    shape = config.make_model_config(task)
-    rows = task.rows(seed=config.seed, stream="train", start=0, count=config.batch_size)
-    parts = [full_cost(shape, part) for part in np.split(np.sort(rows.lengths), config.accumulation)]
+    shape = config.model_config()
+    parts = [full_cost(shape, part) for part in np.split(np.sort(_lengths(config)), config.accumulation)]
     total, decider = count_parameters(shape)
     passes = config.steps * (1 + BACKWARD)
     decisions = sum(part.decisions for part in parts)
@@ -74,6 +76,13 @@ def estimate(config: TrainConfig) -> RunEstimate:
     )
 
 
+def _lengths(config: TrainConfig) -> NDArray[Any]:
+    """Return the lengths of a step's rows; those of text are all filled."""
+    if config.text is not None:
+        return np.full(config.batch_size, config.max_length)
+    return config.make_task().rows(seed=config.seed, stream="train", start=0, count=config.batch_size).lengths
+
+
 def estimate_lines(configs: Sequence[TrainConfig]) -> list[str]:
     """Return a line for each run, one for all of them, and what the figures leave out."""
     found = [estimate(config) for config in configs]
@@ -83,8 +92,7 @@ def estimate_lines(configs: Sequence[TrainConfig]) -> list[str]:
         lines.append(f"together: {flops:.1e} FLOPs; {_hours(found)}")
     return [
         *lines,
-        "counted: forward and backward passes of training at full depth; not counted: evaluations, "
-        "making rows, and in memory temporary buffers, the allocator's reserve and what the device itself needs",
+        COUNTED,
         f"hours: at an assumed {', '.join(f'{speed:.1e} FLOP/s on {name}' for name, speed in SUSTAINED.items())}; "
         f"on an A100 {FLOAT32['an A100']:.1e} for what deciders keep in float32 (TF32 is off)",
     ]

@@ -14,19 +14,22 @@ from torch import Tensor
 
 from anira.config import Interrupted, config_hash
 from anira.config.strict import run_id, stored_values
-from anira.evaluation import EvaluationConfig, evaluate
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.noise import step_noise
 from anira.models.precision import choose_dtype
 from anira.training.checkpoint import keep_last, latest_checkpoint, load_checkpoint, save_checkpoint
 from anira.training.config import TrainConfig
-from anira.training.data import Batch, Batches
-from anira.training.evaluating import check_ahead, subject_of
+from anira.training.data import Batch
+from anira.training.evaluating import check_ahead
 from anira.training.finite import FiniteSteps, NonFiniteError, NonFinitePlan, agreed, all_finite
 from anira.training.interrupts import Interrupts
+from anira.training.lora import add_adapters
+from anira.training.optimizer import make_optimizer
 from anira.training.run import NO_METRICS, MetricsFile
 from anira.training.sharding import follow, leading, shard, sharding_wanted
-from anira.training.stages import freeze, init_weights, parameter_groups
+from anira.training.source import Source, TaskSource
+from anira.training.stages import freeze, init_weights
+from anira.training.text_source import TextSource
 from anira.training.trackers import Tracker
 
 Report = Callable[[dict[str, Any]], None]
@@ -43,7 +46,7 @@ class _Run:
     model: AniraForCausalLM
     call: Callable[..., AniraOutput]
     optimizer: torch.optim.Optimizer
-    batches: Batches
+    source: Source
     metrics: MetricsFile
     report: Report
     finite: FiniteSteps
@@ -64,10 +67,10 @@ def train(
 ) -> None:
     """Train from the start, or from the last checkpoint in `folder`, to the last step; evaluate; store everything.
 
-    Data and noise are addressed by step, so a step number, weights and the optimizer are all the state there is: a
-    run that was killed at any moment goes on to identical weights and metrics. A signal raises Interrupted after the
-    step in progress and its checkpoint. A loss or gradient that is not finite raises NonFiniteError, or is left out and
-    counted; without any, `non_finite` changes nothing.
+    Rows of tasks and noise are addressed by step, and text by a place in it, so a step number, that place, weights and
+    the optimizer are all the state there is: a run that was killed at any moment goes on to identical weights and
+    metrics. A signal raises Interrupted after the step in progress and its checkpoint. A loss or gradient that is not
+    finite raises NonFiniteError, or is left out and counted; without any, `non_finite` changes nothing.
     """
     run = _set_up(config, folder, report, trackers, non_finite, resume=resume)
     step = logged = _resume(run) if resume else 0
@@ -107,28 +110,23 @@ def _set_up(
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     accelerator = Accelerator(mixed_precision="no")  # precision is ours: accelerate can have only one in a process
-    task = config.make_task()
+    shape = config.model_config()
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
-        model = AniraForCausalLM(config.make_model_config(task))
+        model = AniraForCausalLM(shape)
     if config.precision == "float64":
         model = model.double()
     if not resume or latest_checkpoint(folder) is None:
         init_weights(config, model, folder.parent.parent)
+    add_adapters(model, config.lora, config.seed)
     freeze(config, model)
     model.train()
     wrapped = _spread(model, accelerator, config)
-    groups = parameter_groups(config, model)
-    optimizer = torch.optim.AdamW(
-        [{"params": params} for params, _ in groups],
-        lr=config.learning_rate,
-        betas=config.betas,
-        weight_decay=config.weight_decay,
-        fused=True,
-    )
+    optimizer, rates = make_optimizer(config, model)
     call = _compiled(wrapped) if config.compile else wrapped
     rank, world = accelerator.process_index, accelerator.num_processes
-    batches = Batches(task, config, model.policy.noise_width, rank=rank, world=world)
+    make_source = TaskSource if config.text is None else TextSource
+    source: Source = make_source(config, model.policy.noise_width, rank=rank, world=world)
     metrics = MetricsFile(folder / "metrics.jsonl", trackers)
     finite = FiniteSteps(optimizer, accelerator.device, non_finite)
     return _Run(
@@ -138,11 +136,11 @@ def _set_up(
         model,
         call,
         optimizer,
-        batches,
+        source,
         metrics,
         report,
         finite,
-        [rate for _, rate in groups],
+        rates,
     )
 
 
@@ -178,6 +176,7 @@ def _resume(run: _Run) -> int:
     if run.accelerator.is_main_process:
         run.metrics.rewind(loop)
         check_ahead(run.folder, run.config, loop["step"])
+    run.source.load_state(loop)
     run.finite.before = int(loop.get("skipped_steps", 0))
     return int(loop["step"])
 
@@ -189,7 +188,7 @@ def _descend(run: _Run, step: int) -> Iterator[tuple[Batch, AniraOutput]]:
     for group, rate in zip(run.optimizer.param_groups, run.rates, strict=True):
         group["lr"] = rate * learning_rate(run.config, step)
     call = _StepCall(run, step)
-    for batch in _timed(run, run.batches.step(step)):
+    for batch in _timed(run, run.source.step(step)):
         output = call(batch)
         assert output.loss is not None
         # Processes average their gradients, but each part's loss is already its share of the whole batch's.
@@ -231,7 +230,7 @@ class _StepCall:
         if not run.model.policy.uses_global_means or run.config.accumulation * run.accelerator.num_processes == 1:
             return None
         self.means, parts = None, []
-        for batch in run.batches.step(step):
+        for batch in run.source.step(step):
             parts.append((batch, self(batch).mean_sums or {}))
         return _means(run, [sums for _, sums in parts], parts[0][0])
 
@@ -282,7 +281,8 @@ def learning_rate(config: TrainConfig, step: int) -> float:
     rate = config.learning_rate * min(1.0, step / max(config.warmup_steps, 1))
     if config.schedule == "constant" or step <= config.warmup_steps:
         return rate
-    return rate * (config.steps + 1 - step) / (config.steps + 1 - config.warmup_steps)
+    start = max(config.warmup_steps, config.steps - round(config.decay_share * config.steps))
+    return rate if step <= start else rate * (config.steps + 1 - step) / (config.steps + 1 - start)
 
 
 def gamma_scale(config: TrainConfig, step: int) -> float:
@@ -309,13 +309,14 @@ def _log(run: _Run, step: int, outputs: list[tuple[Batch, AniraOutput]], seconds
         **{name: _or_none(loss) for name, loss in losses.items()},
         "accuracy": right / max(answers, 1),
         "depth_answer": answer_depth / max(answers, 1),
-        "depth_prompt": prompt_depth / max(prompts, 1),
+        **({"depth_prompt": prompt_depth / max(prompts, 1)} if run.config.text is None else {}),
         "depth_all": all_depth / max(tokens, 1),
         "learning_rate": learning_rate(run.config, step),
         **({} if gamma is None else {"gamma": gamma * gamma_scale(run.config, step)}),
         "tokens_per_second": tokens / seconds,
         "seconds": seconds,
         "data_share": data_share,
+        **run.source.figures(),
         **run.finite.counted(),
     }
     _publish(run, line)
@@ -352,21 +353,11 @@ def _evaluate(run: _Run, step: int, name: str, count: int) -> None:
     sharded = sharding_wanted()
     if run.accelerator.is_main_process:
         with leading(run.model) if sharded else nullcontext():
-            figures = _write_records(run, step, name, count)
+            figures = run.source.evaluate(run.model, step, count, run.folder / "records" / name)
         for figure in figures:
             _publish(run, {"kind": "eval", "step": step, **figure})
     elif sharded:
         follow(run.model)
-
-
-def _write_records(run: _Run, step: int, name: str, count: int) -> list[dict[str, Any]]:
-    return evaluate(
-        run.model,
-        run.batches.task,
-        EvaluationConfig(count=count),
-        subject_of(run.config, step),
-        run.folder / "records" / name,
-    )
 
 
 def _save(run: _Run, step: int) -> None:
@@ -376,10 +367,11 @@ def _save(run: _Run, step: int) -> None:
     loop = {
         "step": step,
         "config_hash": config_hash(run.config),
+        **run.source.state(),
         **(run.metrics.state() if main else {}),
         **run.finite.counted(),
     }
     folder = run.folder / "checkpoints" / f"step-{step}"
-    save_checkpoint(folder, run.model, run.optimizer, run.batches.task.vocab, loop, write=main)
+    save_checkpoint(folder, run.model, run.optimizer, run.source.vocab, loop, write=main)
     if main:
         keep_last(run.folder / "checkpoints", 2)

@@ -7,10 +7,16 @@ from typing import Any, Final
 
 from anira.config import UserError, from_dict, nearest, to_dict
 from anira.models.policies import policy_class
+from anira.text import TextConfig
 from anira.training.config import MODEL_FIELDS, TrainConfig, TrainSettings
+from anira.training.model_folder import adopt_model
 
 PAYS: Final = 1000
 """Steps from which compiling has paid for itself at the sizes of the cpu presets."""
+
+
+TEXT_OPTIONS: Final = tuple(field.name for field in dataclasses.fields(TextConfig))
+"""Options of runs on text, which stand beside the settings: data, tokenizer."""
 
 
 def override(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
@@ -21,20 +27,23 @@ def override(config: TrainConfig, changes: Mapping[str, Any]) -> TrainConfig:
     >>> run.steps, run.task_config["modulus"], run.model["policy"]["gamma"]
     (5, 7, 0.3)
     """
-    parts: dict[str, dict[str, Any]] = {"": {}, "task": {}, "model": {}, "policy": {}}
+    parts: dict[str, dict[str, Any]] = {"": {}, "task": {}, "model": {}, "policy": {}, "text": {}}
     known = option_names(config)
     for name, value in changes.items():
         if name not in known:
             raise UserError(f"{config.preset} has no option {name!r}: {nearest(name, known)}")
         part, _, key = name.rpartition(".")
-        parts[part][key] = value
+        parts["text" if name in TEXT_OPTIONS else part][key] = value
     values = {
         **to_dict(config),
         **parts[""],
         "task_config": {**config.task_config, **parts["task"]},
         "model": {**config.model, **parts["model"], "policy": {**config.model["policy"], **parts["policy"]}},
     }
-    return from_dict(TrainConfig, values).resolved()
+    if config.text is None:
+        return from_dict(TrainConfig, values).resolved()
+    values["text"] = {**to_dict(config.text), **parts["text"]}
+    return adopt_model(from_dict(TrainConfig, values), parts["model"])
 
 
 def option_names(config: TrainConfig) -> list[str]:
@@ -43,10 +52,14 @@ def option_names(config: TrainConfig) -> list[str]:
     return [
         *(field.name for field in dataclasses.fields(TrainSettings)),
         "compile",
-        *(f"task.{field.name}" for field in dataclasses.fields(config.make_task().config)),
+        *(_task_options(config) if config.text is None else TEXT_OPTIONS),
         *(f"model.{name}" for name in MODEL_FIELDS if name != "policy"),
         *(f"policy.{field.name}" for field in dataclasses.fields(policy)),
     ]
+
+
+def _task_options(config: TrainConfig) -> list[str]:
+    return [f"task.{field.name}" for field in dataclasses.fields(config.make_task().config)]
 
 
 def pays_to_compile(policy: str, steps: int) -> bool:

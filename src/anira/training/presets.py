@@ -11,6 +11,7 @@ from anira.config import UserError, nearest
 from anira.models.policies import policy_class
 from anira.tasks import task_names
 from anira.training.config import VARIANTS, TrainConfig, variant_model
+from anira.training.text_presets import is_text_preset, text_preset
 
 SCALES: Final = ("smoke", "cpu", "paper")
 
@@ -196,6 +197,8 @@ def preset(name: str, *, seed: int = 0) -> TrainConfig:
     >>> preset("mano-anira-o-paper").model["policy"]["gamma"], preset("mano-anira-o-paper").steps
     (0.1, 250000)
     """
+    if is_text_preset(name):
+        return text_preset(name, seed=seed)
     task, variant, scale = _split(name)
     setting = _setting(task, scale)
     task = _TASK_OF.get(task, task)

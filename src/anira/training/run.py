@@ -25,11 +25,12 @@ from anira.config.files import remove_parts, write_file
 from anira.config.folder import inside
 from anira.config.sealed import digest, end_line, read_sealed, write_sealed
 from anira.config.strict import run_id, stored_values
-from anira.models import AniraForCausalLM
+from anira.models import AniraConfig, AniraForCausalLM
 from anira.models.policies import policy_class
 from anira.tasks import make_task
 from anira.training.checkpoint import CHECKPOINTS, choose_checkpoint, step_of, weight_files
 from anira.training.config import TrainConfig
+from anira.training.lora import add_adapters, merge_adapters
 from anira.training.trackers import Tracker
 from anira.training.weights import check_fit, load_weights
 
@@ -230,23 +231,26 @@ def load_run(path: Path, step: int | None = None) -> tuple[TrainConfig, AniraFor
     """
     config = RunFolder(path).read_config()
     checkpoint = choose_checkpoint(path, config_hash(config), step)
-    model_config, files = config.make_model_config(config.make_task()), weight_files(checkpoint)
+    model_config, files = config.model_config(), weight_files(checkpoint)
     with torch.device("meta"):  # a model of any size costs nothing here
-        check_fit(files, _in_precision(AniraForCausalLM(model_config), config))
+        check_fit(files, _built(model_config, config))
     with torch.random.fork_rng(devices=[]):
-        model = _in_precision(AniraForCausalLM(model_config), config)
+        model = _built(model_config, config)
     load_weights(files, model)
-    return config, model.eval(), step_of(checkpoint)
+    return config, merge_adapters(model).eval(), step_of(checkpoint)
 
 
-def _in_precision(model: AniraForCausalLM, config: TrainConfig) -> AniraForCausalLM:
+def _built(shape: AniraConfig, config: TrainConfig) -> AniraForCausalLM:
     """Return a model with parameters as training has them: bfloat16 is a matter of computing only."""
-    return model.double() if config.precision == "float64" else model
+    model = AniraForCausalLM(shape)
+    return add_adapters(model.double() if config.precision == "float64" else model, config.lora)
 
 
 def _plugins(config: TrainConfig) -> list[str]:
     """Return the modules outside the package that the task or the policy comes from."""
-    classes = (type(make_task(config.task, config.task_config)), policy_class(config.model["policy"]["name"]))
+    classes: list[type] = [policy_class(config.model["policy"]["name"])]
+    if config.text is None:
+        classes.append(type(make_task(config.task, config.task_config)))
     return sorted({cls.__module__ for cls in classes if not cls.__module__.startswith("anira.")})
 
 

@@ -10,6 +10,7 @@ from anira.config import UserError
 from anira.models import AniraForCausalLM
 from anira.models.policies import policy_class
 from anira.training.config import TrainConfig
+from anira.training.model_folder import is_model_folder, load_model_folder
 from anira.training.run import load_run
 
 PUBLISHED = Path("results")
@@ -27,7 +28,7 @@ def find_run(run_id: str, roots: Iterable[Path]) -> Path:
 
 def check_stage(config: TrainConfig) -> None:
     """Raise a UserError if a second stage does not say which run was its first."""
-    model = config.make_model_config(config.make_task())
+    model = config.model_config()
     with torch.device("meta"):  # sizes are judged elsewhere
         policy = policy_class(model.policy["name"])(model)
     if policy.first_stage and not config.init_from:
@@ -39,17 +40,20 @@ def check_stage(config: TrainConfig) -> None:
 
 def check_init(config: TrainConfig, root: Path) -> None:
     """Raise a UserError if the run to start from is missing, or is of another shape."""
-    if config.init_from:
+    if config.init_from and not is_model_folder(Path(config.init_from)):
         _weights_of(config, root)
 
 
 def init_weights(config: TrainConfig, model: AniraForCausalLM, root: Path) -> None:
-    """Give a new model the weights of the run that it starts from.
+    """Give a new model the weights of the run that it starts from, or those in a model's folder.
 
     The backbone must be the same. Of the policy what has the same name and shape is taken over: a second stage goes on
     with its gate, another policy on the same backbone starts afresh.
     """
     if not config.init_from:
+        return
+    if is_model_folder(Path(config.init_from)):
+        load_model_folder(Path(config.init_from), model)
         return
     found = _weights_of(config, root)
     own = model.state_dict()
@@ -81,7 +85,7 @@ def parameter_groups(config: TrainConfig, model: AniraForCausalLM) -> list[tuple
 def _weights_of(config: TrainConfig, root: Path) -> dict[str, torch.Tensor]:
     earlier, model, _ = load_run(find_run(config.init_from, (root, PUBLISHED)))
     with torch.device("meta"):
-        own = AniraForCausalLM(config.make_model_config(config.make_task()))
+        own = AniraForCausalLM(config.model_config())
     shapes = {name: tuple(value.shape) for name, value in own.state_dict().items()}
     found = model.state_dict()
     odd = [name for name, value in found.items() if not _fits(name, value, shapes)]

@@ -1,4 +1,4 @@
-"""A task's vocabulary as a Hugging Face tokenizer, so that a checkpoint is usable without this package's tasks."""
+"""The tokenizer in a checkpoint, from a task's vocabulary too: so it is usable without this package's tasks."""
 
 from pathlib import Path
 
@@ -11,11 +11,20 @@ from tokenizers.processors import TemplateProcessing
 from anira.models.tokenizer import TaskTokenizer
 from anira.tasks import CharVocab, Vocab
 from anira.tasks.vocab import BOS
+from anira.text import TextTokenizer
 
 _CHARACTER = r"<[a-z]+>|[\s\S]"  # a mark such as <bos>, or any one character, white space among them
 
 
-def save_tokenizer(folder: Path, vocab: Vocab) -> None:
+def save_tokenizer(folder: Path, vocab: Vocab | TextTokenizer) -> None:
+    """Write the tokenizer that a run on text reads with, or a task's vocabulary as one."""
+    if isinstance(vocab, TextTokenizer):
+        vocab.save(folder)
+    else:
+        _save_vocabulary(folder, vocab)
+
+
+def _save_vocabulary(folder: Path, vocab: Vocab) -> None:
     """Write tokenizer.json and its config: tokens are words between white space, or characters; unknown is an error.
 
     `<bos>` comes in front by itself, as in the rows that the model was trained on: MANO's "+ 1 2 <ans>" is read as

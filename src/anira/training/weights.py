@@ -14,7 +14,7 @@ from anira.models import AniraForCausalLM
 from anira.training.sharding import spread_like
 
 _DTYPES: Final = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
-_MOMENTS: Final = ("exp_avg", "exp_avg_sq")
+_MOMENTS: Final = ("exp_avg", "exp_avg_sq", "momentum_buffer")  # of AdamW the first two, of Muon the last
 
 Shape = tuple[tuple[int, ...], str]
 """Sizes and type of a tensor."""

@@ -23,7 +23,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from anira.config import UserError
+from anira.config import UserError, later
 from anira.models.policies.base import Allocation, ComputePolicy, Context, Route, passthrough
 from anira.models.policies.criteria import CRITERIA, CRITERIA_RULES, CriterionState, begin_watching, watch
 
@@ -38,8 +38,12 @@ class HuginnOptions:
     """Standard deviation of the rate's logarithm."""
     last: int | None = None
     """How many of the last iterations carry gradient; None: 8, or max_depth if that is less."""
+    ramp: float = later(0.0)
+    """Share of training over which mean_depth rises from 1, slowly at first: as 1 - sqrt(1 - share done)."""
 
     def __post_init__(self) -> None:
+        if not 0 <= self.ramp <= 1:
+            raise UserError(f"ramp must lie in [0, 1], not {self.ramp}: it is a share of training")
         if self.mean_depth is not None and self.mean_depth <= 0:
             raise UserError(f"mean_depth must be positive, not {self.mean_depth}: leave it out for max_depth")
         if self.spread < 0:
@@ -75,8 +79,15 @@ class Huginn(ComputePolicy):
         first, level = step_noise.double().unbind()
         normal = math.sqrt(2) * torch.erfinv(2 * first - 1).item()
         spread = self.options.spread
-        rate = self.mean_depth * math.exp(spread * normal - spread**2 / 2)
+        rate = self._mean_depth(float(progress)) * math.exp(spread * normal - spread**2 / 2)
         return 1 + poisson_quantile(level.item(), rate, self.cap - 1)
+
+    def _mean_depth(self, progress: float) -> float:
+        """Return the mean that holds at a moment of training: a whole number, at least 1, while it rises."""
+        ramp = self.options.ramp
+        if progress >= ramp:
+            return self.mean_depth
+        return float(max(1, math.ceil(self.mean_depth * (1 - math.sqrt(1 - progress / ramp)))))
 
     def detached_iterations(self, ctx: Context) -> int:
         """All but the last ones."""

@@ -27,7 +27,7 @@ from jaxtyping import Float
 from torch import Tensor, sigmoid
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from anira.config import UserError
+from anira.config import UserError, later
 from anira.models.policies.base import Readout
 from anira.models.policies.decider import Decider
 from anira.models.policies.hazards import LinearGate, UnrolledPolicy, UnrolledState
@@ -57,7 +57,7 @@ class OuroOptions:
     """Cut the gradient from the gate into the core; in stage 2 it is always cut."""
     zero_start: bool = False
     """Start with a last matrix of zeros: the first halt_prob is the same for every token, that of the bias."""
-    threshold: float | None = None
+    threshold: float | None = later(None)
     """Cumulative probability at which a token exits unless the caller says otherwise; None: the median. 1: all run."""
 
     def __post_init__(self) -> None:

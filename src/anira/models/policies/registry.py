@@ -3,8 +3,9 @@
 import dataclasses
 from typing import Any, TypeVar
 
-from anira.config import UserError, from_dict, nearest, to_dict
+from anira.config import UserError, from_dict, nearest
 from anira.config.installed import installed
+from anira.config.strict import stored_values
 from anira.models.policies.act import Act
 from anira.models.policies.anira_e import AniraE
 from anira.models.policies.anira_o import AniraO
@@ -92,4 +93,4 @@ def resolve_policy(options: Any) -> dict[str, Any]:
     cls = policy_class(name).Options
     defaults = {field.name: field.default for field in dataclasses.fields(cls)}
     given = {key: value for key, value in options.items() if key != "name"}
-    return {"name": name, **to_dict(from_dict(cls, {**defaults, **given}))}
+    return {"name": name, **stored_values(from_dict(cls, {**defaults, **given}))}

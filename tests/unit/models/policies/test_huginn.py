@@ -161,3 +161,19 @@ def test_what_is_kept_for_the_backward_pass_falls_with_the_iterations_that_carry
 def test_nonsense_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         policy_of(**options)
+
+
+def test_the_mean_depth_rises_over_the_ramp() -> None:
+    """As 1 - sqrt(1 - x), in whole numbers: slowly at first."""
+    policy, middle = policy_of(8, ramp=0.75, spread=0.0), torch.tensor([0.5, 0.5])
+    depths = [policy.depth_for_step(middle, progress) for progress in (0.0, 0.2, 0.375, 0.6, 0.74, 0.75, 1.0)]
+    assert depths == sorted(depths)
+    assert [depths[0], depths[-2]] == [2, policy_of(8, spread=0.0).depth_for_step(middle, 1.0)]
+    means = [policy._mean_depth(progress) for progress in (0.0, 0.375, 0.5625, 0.75)]
+    assert means == [1.0, math.ceil(8 * (1 - math.sqrt(0.5))), 4.0, 8.0]
+    with pytest.raises(UserError, match="ramp must lie in"):
+        policy_of(ramp=1.5)
+
+
+def test_a_configuration_without_a_ramp_is_stored_as_before() -> None:
+    assert "ramp" not in config_of({"name": "huginn"}, max_depth=5).policy
