@@ -24,9 +24,10 @@ LARGEST_WEIGHTS = 2 << 20
 def publish_run(run: Path, root: Path, *, keep_periodic: bool = False, keep_records: bool = True) -> Path:
     """Copy a finished run into `root`: configuration, metrics, records, and its weights if they are small.
 
-    Records are most of it. One of many runs can do without them: `anira evaluate` makes them again. Left out are the optimizer's state, two thirds of a checkpoint, and the records of evaluations during training,
+    Left out are the optimizer's state, two thirds of a checkpoint, and the records of evaluations during training,
     whose figures are in the metrics; with `keep_periodic` they stay, and figures of depth over training have their
-    intervals. Returns the copy, root/<preset>/<hash8>-s<seed>.
+    intervals. Without `keep_records` all records are left out, which are most of the rest: `anira evaluate` makes them
+    again. Returns the copy, root/<preset>/<hash8>-s<seed>.
     """
     config = RunFolder(run).read_config()
     records = [RecordFolder(folder) for folder in subfolders(inside(run, "records"))]
