@@ -165,9 +165,12 @@ def blend(weight: Tensor | float, fresh: KeysValues, previous: KeysValues) -> Ke
 
 
 def position_normals(position: int, width: int) -> Tensor:
-    """Return the standard normal numbers of a position: hashed bits, to a uniform number, through the inverse CDF."""
+    """Return the normal numbers of a position, cut at 3: hashed bits, to a uniform number, through the inverse CDF."""
     bits = [splitmix(splitmix(position) + channel) & (2**23 - 1) for channel in range(width)]
-    return torch.tensor([NormalDist().inv_cdf((number + 0.5) / 2**23) for number in bits], dtype=torch.float64)
+    law = NormalDist()
+    low, high = law.cdf(-3), law.cdf(3)
+    shares = [low + (high - low) * (number + 0.5) / 2**23 for number in bits]
+    return torch.tensor([law.inv_cdf(share) for share in shares], dtype=torch.float64)
 
 
 def splitmix(x: int) -> int:

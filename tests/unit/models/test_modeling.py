@@ -20,7 +20,7 @@ BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("anira-o", {"threshold": 1.5}, "must lie in .0, 1., not 1.5"),
     ("anira-e", {"max_depth": 6}, "max_depth 6 is beyond the model's 5, which policy 'anira-e' cannot do"),
     ("gates", {"max_depth": 6}, "which policy 'gates' cannot do"),
-    ("fixed", {"max_depth": 0}, "max_depth must be at least 1, not 0"),
+    ("anira-o", {"max_depth": 0}, "max_depth must be at least 1, not 0"),
     ("fixed", {"attention_mask": torch.ones(2, 5)}, r"must have 2 rows and cover all 6 columns, not \(2, 5\)"),
     ("fixed", {"attention_mask": torch.ones(1, 6)}, r"must have 2 rows and cover all 6 columns, not \(1, 6\)"),
     ("fixed", {"attention_mask": torch.ones(2, 1, 6, 6)}, "one of 4 axes is not supported"),
