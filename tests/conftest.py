@@ -48,6 +48,13 @@ class Result(NamedTuple):
 Run = Callable[..., Result]
 
 
+@pytest.fixture(autouse=True)
+def _no_plugins_of_others() -> Iterator[None]:
+    """Forget the plug-ins that a test has named: jobs that later ones start would be told to import them."""
+    yield
+    PLUGINS.clear()
+
+
 @pytest.fixture
 def anira(capsys, monkeypatch) -> Run:
     """Run `anira WORDS...` in this process."""
