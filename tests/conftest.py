@@ -16,7 +16,7 @@ from hypothesis import settings
 # Before the first import of the package: each of its functions then checks the types and shapes that it declares.
 tests.type_checks.install("anira")
 
-from anira.cli import main  # noqa: E402
+from anira.cli import PLUGINS, main  # noqa: E402
 
 # What the system holds for us outlives a process that is killed, and nobody pulls the plug here.
 os.fsync = lambda descriptor: None
