@@ -41,7 +41,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "installing anira and its test tools into $(VENV) (first call only; minutes, and 2 GB of disk, or 6 GB with CUDA)"
+	@echo "installing anira and its test tools into $(VENV) (first call only; minutes, and 2.6 GB of disk, or 7 GB with CUDA)"
 	$(if $(TORCH_INDEX),$(PIP) torch --index-url $(TORCH_INDEX))
 	$(PIP) -e ".[dev]"
 	@touch $@ $(VENV)/.installed
