@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 import anira.models  # noqa: F401 (registers our models with the Auto classes)
 from anira.config import UserError
 from anira.models.precision import Precision, choose_dtype
+from anira.models.pretrained.tokens import check_vocabulary
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ def load_model(source: str, *, device: str | None = None, precision: Precision |
     dtype = choose_dtype(precision, place)
     tokenizer = _loaded(AutoTokenizer, source, "tokenizer")
     model = _loaded(AutoModelForCausalLM, source, "model", dtype=dtype).to(place).eval()
-    check_vocabulary(model, tokenizer, source)
+    check_vocabulary(tokenizer, model.get_input_embeddings().num_embeddings, source)
     return Loaded(model, tokenizer, Path(source).resolve().name if Path(source).is_dir() else source)
 
 
@@ -40,13 +41,6 @@ def _device(name: str | None) -> torch.device:
     if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
         raise UserError(f"there is no device {name!r} here: leave out --device for the CPU")
     return place
-
-
-def check_vocabulary(model: Any, tokenizer: Any, source: str) -> None:
-    """Refuse a tokenizer that has tokens without an embedding."""
-    rows, largest = model.get_input_embeddings().num_embeddings, max(tokenizer.get_vocab().values())
-    if largest >= rows:
-        raise UserError(f"{source}: the tokenizer has token ids up to {largest}, but the model only {rows} embeddings")
 
 
 def _loaded(kind: Any, source: str, what: str, **options: Any) -> Any:

@@ -18,7 +18,7 @@ def token_ids(folder: Path, original: Original) -> dict[str, Any]:
         given = {key: original.get(key) for key in _IDS}
         return {key: value if isinstance(value, int) and 0 <= value < size else None for key, value in given.items()}
     tokenizer = read_tokenizer(folder)
-    check_vocabulary(tokenizer, size)
+    check_vocabulary(tokenizer, size, folder)
     return {key: getattr(tokenizer, key) for key in _IDS}
 
 
@@ -30,8 +30,8 @@ def read_tokenizer(folder: Path) -> Any:
         raise UserError(f"{folder / 'tokenizer.json'} cannot be read: {error}") from None
 
 
-def check_vocabulary(tokenizer: Any, size: int) -> None:
+def check_vocabulary(tokenizer: Any, size: int, source: object) -> None:
     """Refuse a tokenizer that has tokens which the embedding does not."""
     largest = max(tokenizer.get_vocab().values(), default=0)
     if largest >= size:
-        raise UserError(f"the tokenizer has ids up to {largest}, and the model's embedding has {size} rows")
+        raise UserError(f"{source}: the tokenizer has token ids up to {largest}, but the model only {size} embeddings")
