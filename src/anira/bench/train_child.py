@@ -20,6 +20,7 @@ from anira.training import TrainConfig, train
 from anira.training.presets import preset
 
 _NEVER = 10**9
+_UNWRAPPED = {"max_offset": 0, "held_out": 0.0}  # rows that every version can make
 
 
 def main() -> None:
@@ -31,6 +32,7 @@ def main() -> None:
         config,
         task_config={**config.task_config, **_known(config.task_config, asked["task_config"])},
         model={**config.model, **_known(config.model, asked["model"])},
+        **_known(config.__dict__, _UNWRAPPED),
         batch_size=asked["batch_size"],
         accumulation=1,
         max_length=asked["max_length"],

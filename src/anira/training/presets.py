@@ -92,12 +92,12 @@ _FORMER_RUN: Final = {"warmup_steps": 100, "gamma_warmup_steps": 3000, "betas": 
 CPU: Final[dict[str, Setting]] = {
     # Of the settings of MANO that were tried, the one that needs depth most (docs/results.md). Small expressions are
     # few: some are kept from training. Rows are moved, so that the place of an answer does not tell the number of
-    # operators. There is room for twenty of them in evaluation.
+    # operators.
     "mano": Setting(
         max_depth=6,
         hidden_size=64,
         intermediate_size=256,
-        max_length=51,
+        max_length=39,
         batch_size=128,
         learning_rate=2e-3,
         gamma=0.1,
@@ -113,7 +113,7 @@ CPU: Final[dict[str, Setting]] = {
 }
 CPU["brevo"] = replace(
     CPU["mano"],
-    max_length=104,
+    max_length=64,
     batch_size=64,
     base=2.0,
     num_coda_layers=1,

@@ -80,6 +80,28 @@ def test_the_presets_of_words_differ_in_their_group_only():
     assert (one.schedule, one.model["policy"]["zero_start"]) == ("linear", True)
 
 
+@pytest.mark.parametrize("task", ["mano", "brevo", "depo", "words", "words-z6", "wordmath"])
+def test_cpu_presets_have_a_constant_price_and_a_falling_rate(task):
+    """A warm-up of gamma lowers depth by itself, and a decider that starts at random decides before it has learned."""
+    config = preset(f"{task}-anira-o-cpu").resolved()
+    assert (config.schedule, config.gamma_warmup_steps) == ("linear", 0)
+    assert (config.model["policy"]["gamma"], config.model["policy"]["zero_start"]) == (0.1, True)
+
+
+@pytest.mark.parametrize("task", ["mano", "brevo"])
+def test_in_cpu_presets_neither_place_nor_memory_tells_the_answer(task):
+    """The end of a question stands at other places in rows of one size, and some questions are never trained on."""
+    config = preset(f"{task}-anira-o-cpu")
+    made = config.make_task()
+    least = min(made.knob.seen)
+    rows = made.rows(seed=0, stream="train", start=0, count=500, knob=least)
+    plain = dataclasses.replace(config, max_offset=0, held_out=0.0).make_task()
+    spread = plain.rows(seed=0, stream="train", start=0, count=500, knob=least).lengths
+    assert rows.lengths.max() - rows.lengths.min() == config.max_offset + spread.max() - spread.min()
+    assert not made.held_out(rows).any()
+    assert made.held_out(made.rows(seed=0, stream="eval", start=0, count=500, knob=least)).any()
+
+
 def test_clrs_at_cpu_scale_is_a_subset_that_two_cores_can_train():
     task = preset("clrs-anira-o-cpu").make_task()
     seen = {part.subtask: part.knob.seen for part in task.parts()}
