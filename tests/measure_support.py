@@ -28,6 +28,8 @@ class Planted:
     seed: int = 0
     max_depth: int = 4
     knobs: tuple[int, ...] = (1, 2, 3, 4)
+    trained: int = 100
+    """The largest knob of training."""
     count: int = 40
     prompt: int = 1
     flops: int = 100
@@ -84,7 +86,7 @@ def _instance(run: Planted, knob: int, number: int, instance_id: int, override: 
         "task": "toy",
         "subtask": "",
         "knob": knob,
-        "split": "seen",
+        "split": "seen" if knob <= run.trained else "extrapolation",
         "correct": right,
         "lenient_correct": right,
         "question": f"{knob}/{number}",

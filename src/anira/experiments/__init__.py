@@ -91,6 +91,11 @@ EXPERIMENTS: Final = {
         "table: accuracy and depth on GSM-Symbolic, with the fixed-depth curve (anira gsm-symbolic)",
         plan="anira.paper.gsm_symbolic.make",
     ),
+    "wordmath": Listed(
+        "anira.paper.wordmath.make",
+        "table: accuracy and depth on word problems by their number of clauses, in the form of GSM-Symbolic's",
+        plan="anira.paper.wordmath.make",
+    ),
     "claims": Listed(
         "anira.experiments.claims",
         "page: each claim of the paper with the verdict of the experiments above",

@@ -6,7 +6,7 @@
 A page says its answer first. Charts are Altair's, tables are pivots. The file needs no network and no other file.
 """
 
-from anira.site.page import Cell, ChartPart, Note, Page, Section, TablePart, render, write_page
+from anira.site.page import Cell, ChartPart, Note, Page, Section, TablePart, read_notes, render, write_page
 from anira.site.values import amount, interval
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "TablePart",
     "amount",
     "interval",
+    "read_notes",
     "render",
     "write_page",
 ]

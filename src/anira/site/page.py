@@ -80,6 +80,13 @@ class Page:
     """Names of the tables beside the page."""
 
 
+def read_notes(package: str) -> list[Note]:
+    """Return the notes of a package's notes.md: what stands before the first colon of a line is their head."""
+    text = resources.files(package).joinpath("notes.md").read_text()
+    pairs = [line[2:].partition(": ") for line in text.splitlines() if line.startswith("- ")]
+    return [Note(head, rest[:1].upper() + rest[1:]) for head, _, rest in pairs]
+
+
 def write_page(path: Path, page: Page, tables: Mapping[str, pl.DataFrame]) -> list[Path]:
     """Write a page and, beside it, its tables as CSV; all of them or none. Return their paths."""
     contents = {path.with_name(name): csv_text(table) for name, table in tables.items()}

@@ -1,7 +1,8 @@
 """Presets by name: <task>-<variant>-<scale>, with scale smoke (seconds), cpu (minutes on two cores) or paper (a GPU).
 
 The paper scale is the paper's table of hyper-parameters, unchanged. What it leaves open is in docs/method.md. A task
-may have a second setting under a name of its own: words-z6 is the task words over another group.
+may have a second setting under a name of its own: words-z6 is the task words over another group, wordmath-final is
+wordmath with the last number as its whole answer.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -169,7 +170,14 @@ CPU["wordmath"] = replace(
     run={**CPU["words"].run, "steps": 3000},
 )
 
-_TASK_OF: Final = {"words-z6": "words"}
+# One number behind the question, for which all operations have to be carried out at once, takes longer to learn.
+CPU["wordmath-final"] = replace(
+    CPU["wordmath"],
+    task={**CPU["wordmath"].task, "answer": "final"},
+    run={**CPU["wordmath"].run, "steps": 9000},
+)
+
+_TASK_OF: Final = {"words-z6": "words", "wordmath-final": "wordmath"}
 """The tasks of settings that do not have their task's name."""
 
 _SMOKE_RUN: Final = {

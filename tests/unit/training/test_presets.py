@@ -10,6 +10,7 @@ from anira.training.data import Batches
 from anira.training.presets import preset, preset_names
 
 VARIANTS = ("anira-e", "anira-o", "fixed", "unshared")
+SETTINGS = ("words", "words-z6", "wordmath", "wordmath-final")  # of tasks that the paper does not have
 
 # The paper's table of hyper-parameters, as it stands there.
 #          D   heads d_model d_ff  maxlen batch LR    gamma  b
@@ -52,7 +53,7 @@ def test_the_paper_scale_trains_the_task_as_the_paper_has_it(task):
 
 def test_there_is_a_preset_for_every_task_variant_and_scale():
     expected = {f"{t}-{v}-{s}" for t in TABLE for v in VARIANTS for s in ("smoke", "cpu", "paper")}
-    expected |= {f"{t}-{v}-{s}" for t in ("words", "words-z6", "wordmath") for v in VARIANTS for s in ("smoke", "cpu")}
+    expected |= {f"{t}-{v}-{s}" for t in SETTINGS for v in VARIANTS for s in ("smoke", "cpu")}
     assert set(preset_names()) == expected
 
 
@@ -80,7 +81,7 @@ def test_the_presets_of_words_differ_in_their_group_only():
     assert (one.schedule, one.model["policy"]["zero_start"]) == ("linear", True)
 
 
-@pytest.mark.parametrize("task", ["mano", "brevo", "depo", "words", "words-z6", "wordmath"])
+@pytest.mark.parametrize("task", ["mano", "brevo", "depo", *SETTINGS])
 def test_cpu_presets_have_a_constant_price_and_a_falling_rate(task):
     """A warm-up of gamma lowers depth by itself, and a decider that starts at random decides before it has learned."""
     config = preset(f"{task}-anira-o-cpu").resolved()

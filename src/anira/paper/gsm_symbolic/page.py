@@ -1,7 +1,6 @@
 """The page: what the paper reports and what we find, the fixed-depth curve, and how much chance explains."""
 
 from collections.abc import Sequence
-from importlib import resources
 
 import altair as alt
 import polars as pl
@@ -10,7 +9,7 @@ from anira.paper.gsm_symbolic.measure import SPLITS, Found
 from anira.paper.gsm_symbolic.runs import REPORTED
 from anira.paper.gsm_symbolic.tables import curve_table, paper_table, spread_table, template_table
 from anira.paper.gsm_symbolic.verdicts import answer, verdicts
-from anira.site import ChartPart, Note, Page, Section
+from anira.site import ChartPart, Page, Section, read_notes
 from anira.site.style import GREY, colours, shapes
 
 _SPLIT = pl.col("knob").replace_strict(dict(enumerate(SPLITS)), return_dtype=pl.String).alias("split")
@@ -23,7 +22,7 @@ def make_page(found: Found, *, files: Sequence[str]) -> Page:
         title="GSM-Symbolic: does depth follow the number of clauses?",
         answer=answer(found),
         verdicts=verdicts(found),
-        sections=[*sections, Section(title="How to read this page", notes=_notes())],
+        sections=[*sections, Section(title="How to read this page", notes=read_notes("anira.paper.gsm_symbolic"))],
         files=files,
     )
 
@@ -125,10 +124,3 @@ def depth_chart(found: Found) -> alt.TopLevelMixin:
 
 def _spread(found: Found) -> Section:
     return Section(title="How much is chance?", parts=[spread_table(found)])
-
-
-def _notes() -> list[Note]:
-    """Return the notes of notes.md: what stands before the first colon is their head."""
-    text = resources.files("anira.paper.gsm_symbolic").joinpath("notes.md").read_text()
-    pairs = [line[2:].partition(": ") for line in text.splitlines() if line.startswith("- ")]
-    return [Note(head, rest[:1].upper() + rest[1:]) for head, _, rest in pairs]

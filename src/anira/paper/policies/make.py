@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from anira.analysis.stored import read_asked
 from anira.analysis.tables import layout
-from anira.config import json_text, write_file
 from anira.experiments.setting import Outcome, Setting, UsedRun
 from anira.models.policies import policy_names
+from anira.paper.outcome import write_outcome
 from anira.paper.policies.measure import Compared, compared, is_shallow
 from anira.paper.policies.page import leaderboard_texts, make_page
 from anira.paper.policies.runs import (
@@ -19,12 +20,10 @@ from anira.paper.policies.runs import (
     label,
     own_evaluation,
     plan,
-    unfinished,
-    used_run,
     with_task,
 )
 from anira.paper.policies.verdicts import answer, verdicts
-from anira.site import write_page
+from anira.paper.runs import unfinished, used_run
 from anira.sweeps.plan import PlannedRun
 
 TWINS: Final = {"words": "words-z6"}
@@ -40,7 +39,7 @@ class _Measured:
 
 
 def make_comparison(comparison: Comparison, setting: Setting, *, name: str = "") -> Outcome:
-    """Write NAME.html and NAME.csv of a comparison whose runs are finished; return what was made.
+    """Write NAME.html, NAME.json and NAME*.csv of a comparison whose runs are finished; return what was made.
 
     The abelian twin stands beside it where all its runs are finished too.
     """
@@ -50,16 +49,16 @@ def make_comparison(comparison: Comparison, setting: Setting, *, name: str = "")
     tables = {f"{name}.csv": measured.found.runs, f"{name}-seeds.csv": measured.found.seeds}
     if twin is not None:
         tables[f"{name}-twin.csv"] = twin.found.runs
-    page = make_page(
+    page = partial(
+        make_page,
         measured.found,
         scale=comparison.scale,
         knob=knob_words(comparison),
         twin=None if twin is None else twin.found,
-        files=list(tables),
     )
-    files = write_page(setting.out / f"{name}.html", page, tables)
     runs = (*measured.runs, *(() if twin is None else twin.runs))
-    return Outcome(files=tuple(files), runs=runs, text=_text(measured.found, comparison.scale))
+    text = _text(measured.found, comparison.scale)
+    return write_outcome(setting, name, tables, lambda files: page(files=files), runs=runs, text=text)
 
 
 def all_policies(scale: str) -> list[Comparison]:
@@ -73,12 +72,7 @@ def all_policies(scale: str) -> list[Comparison]:
 
 def reproduce(setting: Setting) -> Outcome:
     """Make policies.html, policies.json and the tables policies*.csv from finished runs."""
-    outcome = make_comparison(all_policies(setting.scale)[0], setting, name=NAME)
-    runs = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in outcome.runs]
-    path = setting.out / f"{NAME}.json"
-    found = {"experiment": NAME, "scale": setting.scale, "runs": runs, "claims": {}}
-    write_file(path, json_text(found, indent=2) + "\n")
-    return Outcome(files=(*outcome.files, path), runs=outcome.runs, text=outcome.text)
+    return make_comparison(all_policies(setting.scale)[0], setting, name=NAME)
 
 
 def missing(setting: Setting) -> list[PlannedRun]:

@@ -1,7 +1,6 @@
 """The page of a comparison: who earned its depth, the leaderboard, and the charts behind it."""
 
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any, Final
 
 import polars as pl
@@ -11,7 +10,7 @@ from anira.measure.quantities import POINTS
 from anira.paper.policies.charts import compute_chart, forced_chart, knob_chart, twin_chart
 from anira.paper.policies.measure import Compared
 from anira.paper.policies.verdicts import answer, collapsed_seeds, verdicts
-from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, interval
+from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, interval, read_notes
 
 COLUMNS: Final = (
     ("accuracy", "all", "accuracy"),
@@ -48,7 +47,7 @@ def make_page(found: Compared, *, scale: str, knob: str, twin: Compared | None =
         title=f"Policies on {found.task}: which of them earn their depth?",
         answer=answer(found, scale=scale),
         verdicts=verdicts(found),
-        sections=[*sections, Section(title="How to read this page", notes=_notes())],
+        sections=[*sections, Section(title="How to read this page", notes=read_notes("anira.paper.policies"))],
         files=files,
     )
 
@@ -197,10 +196,3 @@ def _twin(found: Compared, twin: Compared) -> Section:
         ],
         parts=[TablePart(title=f"{found.task} beside {twin.task}", head=head, rows=rows), chart],
     )
-
-
-def _notes() -> list[Note]:
-    """Return the notes of notes.md: what stands before the first colon is their head."""
-    text = resources.files("anira.paper.policies").joinpath("notes.md").read_text()
-    pairs = [line[2:].partition(": ") for line in text.splitlines() if line.startswith("- ")]
-    return [Note(head, rest[:1].upper() + rest[1:]) for head, _, rest in pairs]

@@ -5,14 +5,14 @@ rule (made by training), every token forced to each depth, virtual exits, and th
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from anira.analysis.folders import find_evaluations, learned
-from anira.analysis.stored import is_finished, read_asked
-from anira.config import UserError, nearest, to_dict
+from anira.analysis.folders import find_evaluations
+from anira.analysis.stored import read_asked
+from anira.config import UserError, nearest
 from anira.evaluation import EvaluationConfig, evaluate
 from anira.experiments.files import records_folder
 from anira.experiments.setting import Setting, UsedRun
@@ -78,34 +78,6 @@ def _group(comparison: Comparison, name: str) -> Group:
         most = changes.pop(_DEPTH, preset(preset_name).model["max_depth"])
         grid = {_DEPTH: list(range(1, int(most) + 1))}
     return Group(presets=(preset_name,), seeds=tuple(range(comparison.seeds)), set=changes, grid=grid)
-
-
-def find_finished(run: PlannedRun, setting: Setting) -> Path | None:
-    """Return the folder of a finished run that learned the same, in the folder of runs or a published one.
-
-    Threads, compiler and how often something is logged may differ.
-    """
-    for place in (*setting.published, setting.runs):
-        for folder in sorted((place / run.config.preset).glob(f"*-s{run.config.seed}")):
-            if is_finished(folder) and learned(to_dict(RunFolder(folder).read_config())) == learned(
-                to_dict(run.config)
-            ):
-                return folder
-    return None
-
-
-def unfinished(runs: Sequence[PlannedRun], setting: Setting) -> list[PlannedRun]:
-    """Return the runs that are still to be trained."""
-    return [run for run in runs if find_finished(run, setting) is None]
-
-
-def used_run(run: PlannedRun, setting: Setting) -> UsedRun:
-    """Return a finished run; one that is not there is an error."""
-    folder = find_finished(run, setting)
-    if folder is None:
-        raise UserError(f"{run.label} is not trained: it has no finished run in {setting.runs}")
-    differs = tuple(f"{name} {value}" for name, value in run.changes.items())
-    return UsedRun(preset=run.config.preset, folder=folder, found=True, seconds=0.0, differs=differs)
 
 
 def evaluations(run: UsedRun, setting: Setting, count: int) -> list[Path]:

@@ -1,0 +1,149 @@
+"""The page: the paper's table with clauses that are known, what the rule says, and depth by clauses."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from anira.measure import quantity
+from anira.paper.wordmath.measure import Found
+from anira.paper.wordmath.runs import BEYOND, FIXED, FORMS, SHALLOW, VARIANTS
+from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, interval, read_notes
+from anira.site.style import colours, shapes
+
+_NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O", FIXED: "fixed depth", SHALLOW: "trained at depth 1"}
+_SPLITS: Final = ("Main", "P1", "P2")
+JUDGED: Final = VARIANTS[:2]
+
+
+def make_page(forms: Sequence[Found], *, files: Sequence[str]) -> Page:
+    """Return the page, a section for each form of the answer."""
+    return Page(
+        title="Word problems: does depth follow the number of clauses?",
+        answer=[answer(found) for found in forms],
+        verdicts=[note for found in forms for note in verdicts(found)],
+        sections=[
+            *(_section(found) for found in forms),
+            Section(title="How to read this page", notes=read_notes("anira.paper.wordmath")),
+        ],
+        files=files,
+    )
+
+
+def answer(found: Found) -> str:
+    """Say in two sentences what one form of the answer shows."""
+    where = f"Where the answer is given {FORMS[found.form]}"
+    known = {name: found.follows(name) for name in JUDGED if found.follows(name) != "unknown"}
+    if not known:
+        return f"{where}: no verdict yet, it takes three seeds."
+    who = [_NAMES[name] for name, word in known.items() if word == "follows"]
+    verb = "follows" if who else "does not follow"
+    names = " and ".join(who) or " or ".join(_NAMES[name] for name in known)
+    return f"{where}, depth {verb} the number of clauses in {names}. {_need(found)}"
+
+
+def _need(found: Found) -> str:
+    deep, shallow = (found.row(name, "accuracy", found.hardest)["value"] for name in (FIXED, SHALLOW))
+    if deep is None or shallow is None:
+        return "Need is unknown: there are no models trained at depth 1."
+    unit, verb = quantity("accuracy"), "is needed" if found.needed else "is not needed"
+    return (
+        f"Depth {verb} there: at {found.hardest} clauses models trained at depth 1 get {amount(shallow, unit)} right, "
+        f"and models trained at full depth {amount(deep, unit)}."
+    )
+
+
+def verdicts(found: Found) -> list[Note]:
+    """Return a verdict for each adaptive model."""
+    return [Note(f"{_NAMES[name]}, answer {FORMS[found.form]}", _verdict(found, name)) for name in JUDGED]
+
+
+def _verdict(found: Found, name: str) -> str:
+    row, depth = found.row(name, "slope"), found.row(name, "depth", None, "answer")
+    if depth["value"] is None:
+        return "There are no finished runs."
+    mean = f"Mean answer depth is {amount(depth['value'], quantity('depth'))}"
+    word = found.follows(name)
+    if row["value"] is None:
+        return f"{mean}; its slope is undefined: {row['reason']}."
+    unit = quantity("slope")
+    slope = f"{amount(row['value'], unit)} {interval(row['low'], row['high'], unit)}".strip()
+    end = "a verdict takes three seeds" if word == "unknown" else f"it {word} the number of clauses"
+    return f"{mean}, and changes by {slope} iterations per clause: {end}."
+
+
+def _section(found: Found) -> Section:
+    parts: list[ChartPart | TablePart] = [
+        paper_table(found),
+        _chart(found, "depth", "answer", "mean answer depth"),
+        _chart(found, "accuracy", "all", "accuracy"),
+    ]
+    return Section(title=f"The answer {FORMS[found.form]}", parts=parts)
+
+
+def paper_table(found: Found) -> TablePart:
+    """Return the paper's table: accuracy of the baseline, accuracy and depth of both variants, by clauses."""
+    head = [Cell("clauses"), Cell(_NAMES[SHALLOW], "accuracy"), Cell(_NAMES[FIXED], "accuracy")]
+    head += [Cell(_NAMES[name], what) for name in JUDGED for what in ("accuracy", "depth")]
+    caption = "Means over seeds with 95% t intervals. Depth is the mean over answer tokens. Training has no P1 or P2."
+    return TablePart(title="Accuracy and depth by clauses", caption=caption, head=head, rows=list(_lines(found)))
+
+
+def _lines(found: Found) -> Iterator[list[Cell]]:
+    for knob in found.clauses:
+        place = knob - found.hardest
+        name = f"{knob} ({_SPLITS[place]})" if 0 <= place <= BEYOND else str(knob)
+        cells = [_cell(found.row(variant, "accuracy", knob), "accuracy") for variant in (SHALLOW, FIXED)]
+        for variant in JUDGED:
+            cells.append(_cell(found.row(variant, "accuracy", knob), "accuracy"))
+            cells.append(_cell(found.row(variant, "depth", knob, "answer"), "depth"))
+        yield [Cell(name), *cells]
+
+
+def table_texts(found: Found) -> tuple[list[str], list[list[str]]]:
+    """Return the paper's table for a terminal: its head and its rows."""
+    table = paper_table(found)
+    texts = [[" ".join(filter(None, (cell.text, cell.small))) for cell in row] for row in (table.head, *table.rows)]
+    return texts[0], texts[1:]
+
+
+def _cell(row: dict[str, Any], name: str) -> Cell:
+    if row["value"] is None:
+        return Cell("-", "", row["reason"])
+    unit = quantity(name)
+    return Cell(amount(row["value"], unit), interval(row["low"], row["high"], unit), row["reason"])
+
+
+def _chart(found: Found, name: str, subset: str, title: str) -> ChartPart:
+    """Return a quantity by clauses: a line for the mean over seeds, its band, and small marks for seeds."""
+    names = list(_NAMES.values())
+    wanted = (pl.col("quantity") == name) & (pl.col("subset") == subset) & pl.col("knob").is_not_null()
+    label = pl.col("variant").replace_strict(_NAMES).alias("label")
+    means, seeds = (table.filter(wanted).with_columns(label) for table in (found.seeds, found.runs))
+    x = alt.X("knob:Q", title="clauses", axis=alt.Axis(tickMinStep=1, format="d"))
+    axis = alt.Axis(format="%") if name == "accuracy" else alt.Axis()
+    y = alt.Y("value:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
+    colour, shape = colours(names, "model", grey=_NAMES[FIXED]), shapes(names, "model")
+    band = alt.Chart(_plain(means)).mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q")
+    base = alt.Chart(_plain(means)).encode(x=x, y=y, color=colour, tooltip=["label:N", "knob:Q", "value:Q"])
+    points = alt.Chart(_plain(seeds, "seed")).mark_point(size=20, opacity=0.6)
+    edge = alt.Chart(pl.DataFrame({"x": [found.hardest + 0.5]})).mark_rule(strokeDash=[4, 3]).encode(x="x:Q")
+    layers = [
+        band.encode(color=colour),
+        base.mark_line(),
+        base.mark_point(filled=True, size=70).encode(shape=shape),
+        points.encode(x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "seed:O", "knob:Q", "value:Q"]),
+        edge,
+    ]
+    return ChartPart(
+        name=f"{found.form}-{name}",
+        title=f"{title[:1].upper()}{title[1:]} by clauses",
+        chart=alt.layer(*layers),
+        caption="Large marks: means over seeds; bands: 95% intervals; small marks: seeds. Right of the dashed line: "
+        "more clauses than in training.",
+    )
+
+
+def _plain(table: pl.DataFrame, *more: str) -> pl.DataFrame:
+    return table.select("label", "knob", "value", "low", "high", *more).drop_nulls("value")
