@@ -1,15 +1,17 @@
 """Pages from the tidy table: one engine for all of them.
 
-    page = Page(title="Policies on words", answer=["anira-o earns its depth."], sections=[...])
+    badge = Badge("1 of 2 earns its depth", "yes")
+    page = Page(title="Who earns its depth?", badge=badge, answer=["anira-o does."], sections=[...])
     write_page(Path("policies-words.html"), page, {"policies-words.csv": table})
 
 A page says its answer first. Charts are Altair's, tables are pivots. The file needs no network and no other file.
 """
 
-from anira.site.page import Cell, ChartPart, Note, Page, Section, TablePart, read_notes, render, write_page
+from anira.site.page import Badge, Cell, ChartPart, Note, Page, Section, TablePart, read_notes, render, write_page
 from anira.site.values import amount, interval
 
 __all__ = [
+    "Badge",
     "Cell",
     "ChartPart",
     "Note",

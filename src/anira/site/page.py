@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
@@ -56,6 +56,14 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True)
+class Badge:
+    """The verdict of a page in a few words, and how it is coloured."""
+
+    words: str
+    tone: Literal["yes", "no", "open"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Section:
     """A heading, sentences, and what belongs to them."""
@@ -64,18 +72,26 @@ class Section:
     text: Sequence[str] = ()
     parts: Sequence[ChartPart | TablePart] = ()
     notes: Sequence[Note] = ()
+    open: bool = False
+    """Whether it is unfolded from the start."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page, answer first."""
+    """A page: question, verdict, answer and one chart stand at its top; everything else folds."""
 
     title: str
+    """The question."""
+    badge: Badge
     answer: Sequence[str]
-    """Sentences that a reader who stops here should have read."""
+    """Sentences that a reader who stops here should have read, the first of them above all."""
+    lead: ChartPart | None = None
+    """The chart that shows the answer."""
     verdicts: Sequence[Note] = ()
     """One for each subject of the page."""
     sections: Sequence[Section]
+    command: str = ""
+    """What makes the page again."""
     files: Sequence[str] = field(default_factory=tuple)
     """Names of the tables beside the page."""
 
@@ -97,7 +113,8 @@ def write_page(path: Path, page: Page, tables: Mapping[str, pl.DataFrame]) -> li
 
 def render(page: Page) -> str:
     """Return a page as HTML that needs nothing else."""
-    charts = [part for section in page.sections for part in section.parts if isinstance(part, ChartPart)]
+    parts = [part for section in page.sections for part in section.parts]
+    charts = [part for part in (page.lead, *parts) if isinstance(part, ChartPart)]
     specs = {part.name: themed(part.chart) for part in charts}
     if len(specs) < len(charts):
         raise ValueError("two charts of a page have the same name")
@@ -107,7 +124,7 @@ def render(page: Page) -> str:
         .render(
             page=page,
             style=_file("style.css"),
-            script=_file("charts.js") if charts else "",
+            script=_file("page.js"),
             library=_library() if charts else "",
             specs=_in_script(json_text(specs)),
         )

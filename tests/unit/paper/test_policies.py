@@ -92,7 +92,9 @@ def test_the_page_has_the_leaderboard_and_its_reasons(three):
     assert cells["aligned"]["Spearman, oracle depth"] == "1.00"
     assert cells["aligned"]["regret"] == "0.000"
     assert (cells["stuck"]["slope over knob"], cells["stuck"]["seeds"]) == ("-", "3")
-    html = render(make_page(three, scale="cpu", knob="K: a number", twin=three, files=["toy.csv"]))
+    html = render(
+        make_page(three, scale="cpu", knob="K: a number", command="anira compare", twin=three, files=["toy.csv"])
+    )
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.split("<script")[0]))
     assert "constant by design" in text
     assert "Undefined for level, stuck: slope over knob, Spearman, knob" in text

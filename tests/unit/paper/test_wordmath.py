@@ -81,8 +81,9 @@ def test_the_table_has_the_columns_of_the_paper_and_names_its_splits(three):
 
 
 def test_the_page_says_its_answer_and_shows_both_charts(three):
-    html = render(make_page([three], files=["wordmath-final.csv"]))
+    html = render(make_page([three], scale="cpu", files=["wordmath-final.csv"]))
     assert "depth follows the number of clauses in ANIRA-E" in html
+    assert '<p class="badge yes">1 of 2 follow</p>' in html
     assert all(f'"wordmath-final-{name}"' in html for name in ("depth", "accuracy"))
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from anira.paper.gsm_symbolic.measure import SPLITS, Found
 from anira.paper.gsm_symbolic.runs import REPORTED
 from anira.paper.gsm_symbolic.tables import curve_table, paper_table, spread_table, template_table
-from anira.paper.gsm_symbolic.verdicts import answer, verdicts
+from anira.paper.gsm_symbolic.verdicts import answer, badge, verdicts
 from anira.site import ChartPart, Page, Section, read_notes
 from anira.site.style import GREY, colours, shapes
 
@@ -17,19 +17,27 @@ _SPLIT = pl.col("knob").replace_strict(dict(enumerate(SPLITS)), return_dtype=pl.
 
 def make_page(found: Found, *, files: Sequence[str]) -> Page:
     """Return the page."""
-    sections = [_table(found), _curve(found), _depth(found), _spread(found)]
+    sections = [_table(found), _curve(found), _spread(found)]
     return Page(
         title="GSM-Symbolic: does depth follow the number of clauses?",
+        badge=badge(found),
         answer=answer(found),
+        lead=_depth(found),
         verdicts=verdicts(found),
         sections=[*sections, Section(title="How to read this page", notes=read_notes("anira.paper.gsm_symbolic"))],
         files=files,
+        command="anira reproduce gsm-symbolic",
     )
 
 
 def _table(found: Found) -> Section:
     templates = [template_table(found, name) for name in ("accuracy", "depth")]
-    return Section(title="The paper's table, and ours", parts=[paper_table(found), *templates])
+    text = (
+        "P1 and P2 add one and two clauses. If depth followed the work that a question takes, it should rise from left "
+        "to right. The number of clauses is a simple notion of difficulty, and no probe says which token needs more."
+    )
+    parts = [paper_table(found), *templates]
+    return Section(title="The paper's table, and ours", text=[text], parts=parts, open=True)
 
 
 def _curve(found: Found) -> Section:
@@ -80,18 +88,13 @@ def _own(found: Found, model: str, knob: int) -> dict[str, object]:
     return {"label": model, "depth": depth, **{name: row[name] for name in ("value", "low", "high")}}
 
 
-def _depth(found: Found) -> Section:
-    text = [
-        "P1 and P2 add one and two clauses. If depth followed the work that a question takes, it should rise from left "
-        "to right. The number of clauses is a simple notion of difficulty, and no probe says which token needs more."
-    ]
-    chart = ChartPart(
+def _depth(found: Found) -> ChartPart:
+    return ChartPart(
         name="depth",
         title="Mean depth of answer tokens by split",
         chart=depth_chart(found),
         caption="Dashed: the paper's values. Bars: 95% intervals, clustered by template.",
     )
-    return Section(title="Does depth follow the splits?", text=text, parts=[chart])
 
 
 def depth_chart(found: Found) -> alt.TopLevelMixin:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from anira.measure import quantity
 from anira.paper.gsm_symbolic.measure import SPLITS, Found
-from anira.site import Note, amount, interval
+from anira.site import Badge, Note, amount, interval
 
 _ROUNDING: Final = 1e-9
 
@@ -14,6 +14,15 @@ def answer(found: Found) -> list[str]:
     if not found.judged:
         return ["No model here chooses its depth: there is nothing to judge, only the fixed-depth curve."]
     return [_followers(found), _baseline(found)]
+
+
+def badge(found: Found) -> Badge:
+    """Say whether depth rises with the splits."""
+    ways = [direction(found.row(name, "spearman_knob", None, _subset(found, name))) for name in found.judged]
+    known = [way for way in ways if way is not None]
+    if not known:
+        return Badge("no verdict", "open")
+    return Badge(f"{known.count(1) or 'none'} of {len(known)} follow", "yes" if 1 in known else "no")
 
 
 def verdicts(found: Found) -> list[Note]:

@@ -16,7 +16,8 @@ def compute_chart(found: Compared, compute: str) -> alt.TopLevelMixin:
     policies = [name for name in found.policies if not is_fixed(name)]
     judged = _named(means.filter(pl.col("variant").is_in(policies)))
     seeds = _named(_pairs(_main_runs(found), compute, ["variant", "seed"]).filter(pl.col("variant").is_in(policies)))
-    swept = _named(_pairs(found.swept, compute, ["variant", "select", "threshold"]).drop_nulls("threshold"))
+    rules = [_pairs(table, compute, ["variant", "select", "threshold"]) for table in (found.swept, found.seeds)]
+    swept = _named(pl.concat(rules).drop_nulls("threshold").filter(pl.col("variant").is_in(policies)))
     x = alt.X("x:Q", title=_X[compute], scale=alt.Scale(zero=False))
     y = alt.Y("y:Q", title="accuracy over knobs of training", scale=alt.Scale(zero=False), axis=alt.Axis(format="%"))
     line = alt.Chart(fixed).mark_line(color=GREY, point=alt.OverlayMarkDef(color=GREY, size=40))

@@ -54,6 +54,7 @@ def make_comparison(comparison: Comparison, setting: Setting, *, name: str = "")
         measured.found,
         scale=comparison.scale,
         knob=knob_words(comparison),
+        command=_command(comparison) if name != NAME else f"anira reproduce {NAME} --scale {comparison.scale}",
         twin=None if twin is None else twin.found,
     )
     runs = (*measured.runs, *(() if twin is None else twin.runs))
@@ -108,6 +109,13 @@ def _measure(comparison: Comparison, setting: Setting) -> _Measured:
         runs.append(run)
     setting.tell(f"measuring {len(planned)} runs of {comparison.task}")
     return _Measured(compared(comparison.task, folders, labels), tuple(runs))
+
+
+def _command(comparison: Comparison) -> str:
+    words = ["anira compare --task", comparison.task, "--policies", ",".join(comparison.policies)]
+    changed = [f"{name}={value}" for name, value in comparison.set.items()]
+    words += ["--seeds", str(comparison.seeds), "--scale", comparison.scale, *["--set"] * bool(changed), *changed]
+    return " ".join(words)
 
 
 def _text(found: Compared, scale: str) -> str:

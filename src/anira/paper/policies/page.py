@@ -9,7 +9,7 @@ from anira.measure import quantity
 from anira.measure.quantities import POINTS
 from anira.paper.policies.charts import compute_chart, forced_chart, knob_chart, twin_chart
 from anira.paper.policies.measure import Compared
-from anira.paper.policies.verdicts import answer, collapsed_seeds, verdicts
+from anira.paper.policies.verdicts import answer, badge, collapsed_seeds, verdicts
 from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, interval, read_notes
 
 COLUMNS: Final = (
@@ -39,16 +39,21 @@ _TWIN: Final = (
 )
 
 
-def make_page(found: Compared, *, scale: str, knob: str, twin: Compared | None = None, files: Sequence[str]) -> Page:
+def make_page(
+    found: Compared, *, scale: str, knob: str, command: str, twin: Compared | None = None, files: Sequence[str]
+) -> Page:
     """Return the page of a comparison, with its abelian twin beside it where there is one."""
     sections = [_leaderboard(found), _compute(found), _depth(found, knob), _forced(found)]
     sections += [_twin(found, twin)] if twin is not None else []
     return Page(
         title=f"Policies on {found.task}: which of them earn their depth?",
+        badge=badge(found),
         answer=answer(found, scale=scale),
+        lead=_against_compute(found, "iterations", "Accuracy against executed iterations"),
         verdicts=verdicts(found),
         sections=[*sections, Section(title="How to read this page", notes=read_notes("anira.paper.policies"))],
         files=files,
+        command=command,
     )
 
 
@@ -76,7 +81,7 @@ def _leaderboard(found: Compared) -> Section:
         head=head,
         rows=[_line(found, name) for name in ranked(found)],
     )
-    return Section(title="All policies alike", parts=[table], notes=_undefined(found))
+    return Section(title="All policies alike", parts=[table], notes=_undefined(found), open=True)
 
 
 def _heading(name: str, title: str) -> Cell:
@@ -126,18 +131,17 @@ def _undefined(found: Compared) -> list[Note]:
 
 
 def _compute(found: Compared) -> Section:
+    text = "Deciding, probing and reading out cost too. A policy below the grey curve has earned nothing."
+    chart = _against_compute(found, "flops", "Accuracy against all FLOPs")
+    return Section(title="At equal FLOPs", text=[text], parts=[chart])
+
+
+def _against_compute(found: Compared, compute: str, title: str) -> ChartPart:
     caption = (
-        "Grey: models trained at fixed depths. Large marks: means over seeds; small marks: seeds; "
-        "thin lines: other thresholds of the same models."
+        "Grey: models trained at fixed depths; whoever lies below has earned nothing. Large marks: means over seeds; "
+        "small marks: seeds; thin lines: other thresholds of the same models."
     )
-    parts = [
-        ChartPart(name=compute, title=title, chart=compute_chart(found, compute), caption=caption)
-        for compute, title in (
-            ("iterations", "Accuracy against executed iterations"),
-            ("flops", "Accuracy against all FLOPs"),
-        )
-    ]
-    return Section(title="At equal compute", text=["A policy below the grey curve has earned nothing."], parts=parts)
+    return ChartPart(name=compute, title=title, chart=compute_chart(found, compute), caption=caption)
 
 
 def _depth(found: Compared, knob: str) -> Section:

@@ -6,7 +6,7 @@ from typing import Final
 from anira.measure import FEWEST, NEED, quantity
 from anira.measure.construction import cannot_show
 from anira.paper.policies.measure import Compared, is_fixed
-from anira.site import Note, amount, interval
+from anira.site import Badge, Note, amount, interval
 
 CONSTANT: Final = 0.99
 """Share of tokens at one depth from which a policy counts as collapsed."""
@@ -19,6 +19,15 @@ def answer(found: Compared, *, scale: str) -> list[str]:
     if scale == "smoke":
         lines.append("These are smoke runs: they have learned nothing, and their numbers mean nothing.")
     return [line for line in lines if line]
+
+
+def badge(found: Compared) -> Badge:
+    """Say how many policies have earned their depth."""
+    states = [earned(found, name) for name in found.policies if not is_fixed(name)]
+    judged, above = [state for state in states if state != "unknown"], states.count("above")
+    if not judged:
+        return Badge("no verdict yet", "open")
+    return Badge(f"{above or 'none'} of {len(judged)} earned", "yes" if above else "no")
 
 
 def verdicts(found: Compared) -> list[Note]:

@@ -1,5 +1,7 @@
 """The table from finished runs to its page."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +13,7 @@ from anira.paper.runs import unfinished, used_run
 from anira.paper.wordmath.measure import Found, measured
 from anira.paper.wordmath.page import answer, make_page, table_texts, verdicts
 from anira.paper.wordmath.runs import FORMS, evaluations, label, plan
+from anira.site import Page
 from anira.sweeps.plan import PlannedRun
 
 NAME: Final = "wordmath"
@@ -24,7 +27,11 @@ def reproduce(setting: Setting) -> Outcome:
     forms, runs = [found for found, _ in made], [run for _, some in made for run in some]
     tables = {f"{found.form}.csv": found.runs for found in forms}
     text = "\n\n".join(_text(found) for found in forms)
-    return write_outcome(setting, NAME, tables, lambda files: make_page(forms, files=files), runs=runs, text=text)
+    return write_outcome(setting, NAME, tables, partial(_page, forms, setting), runs=runs, text=text)
+
+
+def _page(forms: list[Found], setting: Setting, files: Sequence[str]) -> Page:
+    return make_page(forms, scale=setting.scale, files=files)
 
 
 def missing(setting: Setting) -> list[PlannedRun]:

@@ -9,7 +9,7 @@ import polars as pl
 from anira.measure import quantity
 from anira.paper.wordmath.measure import Found
 from anira.paper.wordmath.runs import BEYOND, FIXED, FORMS, SHALLOW, VARIANTS
-from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, interval, read_notes
+from anira.site import Badge, Cell, ChartPart, Note, Page, Section, TablePart, amount, interval, read_notes
 from anira.site.style import colours, shapes
 
 _NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O", FIXED: "fixed depth", SHALLOW: "trained at depth 1"}
@@ -17,18 +17,30 @@ _SPLITS: Final = ("Main", "P1", "P2")
 JUDGED: Final = VARIANTS[:2]
 
 
-def make_page(forms: Sequence[Found], *, files: Sequence[str]) -> Page:
-    """Return the page, a section for each form of the answer."""
+def make_page(forms: Sequence[Found], *, scale: str, files: Sequence[str]) -> Page:
+    """Return the page, a section for each form of the answer; the last form leads, where work is done in one token."""
     return Page(
         title="Word problems: does depth follow the number of clauses?",
+        badge=badge(forms),
         answer=[answer(found) for found in forms],
+        lead=_chart(forms[-1], "depth", "answer", f"mean answer depth, answer {FORMS[forms[-1].form]}"),
         verdicts=[note for found in forms for note in verdicts(found)],
         sections=[
-            *(_section(found) for found in forms),
+            *(_section(found, is_lead=found is forms[-1]) for found in forms),
             Section(title="How to read this page", notes=read_notes("anira.paper.wordmath")),
         ],
         files=files,
+        command=f"anira reproduce wordmath --scale {scale}",
     )
+
+
+def badge(forms: Sequence[Found]) -> Badge:
+    """Say in how many of the pairs of model and form depth follows the number of clauses."""
+    words = [word for found in forms for name in JUDGED if (word := found.follows(name)) != "unknown"]
+    if not words:
+        return Badge("no verdict yet", "open")
+    rising = words.count("follows")
+    return Badge(f"{rising or 'none'} of {len(words)} follow", "yes" if rising else "no")
 
 
 def answer(found: Found) -> str:
@@ -73,13 +85,10 @@ def _verdict(found: Found, name: str) -> str:
     return f"{mean}, and changes by {slope} iterations per clause: {end}."
 
 
-def _section(found: Found) -> Section:
-    parts: list[ChartPart | TablePart] = [
-        paper_table(found),
-        _chart(found, "depth", "answer", "mean answer depth"),
-        _chart(found, "accuracy", "all", "accuracy"),
-    ]
-    return Section(title=f"The answer {FORMS[found.form]}", parts=parts)
+def _section(found: Found, *, is_lead: bool) -> Section:
+    charts = [_chart(found, "accuracy", "all", "accuracy")]
+    charts += [] if is_lead else [_chart(found, "depth", "answer", "mean answer depth")]
+    return Section(title=f"The answer {FORMS[found.form]}", parts=[paper_table(found), *charts], open=is_lead)
 
 
 def paper_table(found: Found) -> TablePart:
