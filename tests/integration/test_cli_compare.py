@@ -39,6 +39,7 @@ def test_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch):
     made = tmp_path / "made"
     assert {path.name for path in made.iterdir()} == {
         "policies-words.html",
+        "policies-words.json",
         "policies-words.csv",
         "policies-words-seeds.csv",
         "runs",

@@ -18,10 +18,10 @@ def write_outcome(
     runs: Sequence[UsedRun],
     text: str,
 ) -> Outcome:
-    """Write NAME.html, its tables and NAME.json; `make_page` is given the names of the tables."""
+    """Write NAME.json, its tables and, as the last file, NAME.html; `make_page` is given the names of the tables."""
     files = write_page(setting.out / f"{name}.html", make_page(list(tables)), tables)
     stored = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in runs]
     path = setting.out / f"{name}.json"
     found = {"experiment": name, "scale": setting.scale, "runs": stored, "claims": {}}
     write_file(path, json_text(found, indent=2) + "\n")
-    return Outcome(files=(*files, path), runs=tuple(runs), text=text)
+    return Outcome(files=(path, *files), runs=tuple(runs), text=text)
