@@ -7,10 +7,24 @@
 A page says its answer first. Charts are Altair's, tables are pivots. The file needs no network and no other file.
 """
 
-from anira.site.page import Badge, Cell, ChartPart, Note, Page, Section, TablePart, read_notes, render, write_page
+from anira.site.page import (
+    SMOKE,
+    Badge,
+    Cell,
+    ChartPart,
+    Note,
+    Page,
+    Section,
+    TablePart,
+    Tone,
+    read_notes,
+    render,
+    write_page,
+)
 from anira.site.values import amount, interval
 
 __all__ = [
+    "SMOKE",
     "Badge",
     "Cell",
     "ChartPart",
@@ -18,6 +32,7 @@ __all__ = [
     "Page",
     "Section",
     "TablePart",
+    "Tone",
     "amount",
     "interval",
     "read_notes",

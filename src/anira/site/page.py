@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import altair as alt
 import polars as pl
@@ -56,12 +56,16 @@ class Note:
     text: str
 
 
+Tone = Literal["yes", "no", "open"]
+SMOKE: Final = "These are smoke runs: they have learned nothing, and their numbers mean nothing."
+
+
 @dataclass(frozen=True)
 class Badge:
     """The verdict of a page in a few words, and how it is coloured."""
 
     words: str
-    tone: Literal["yes", "no", "open"]
+    tone: Tone
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,9 @@ import pytest
 from tests.measure_support import Planted, write_run
 
 from anira.paper.wordmath.measure import measured
-from anira.paper.wordmath.page import answer, make_page, paper_table, table_texts, verdicts
+from anira.paper.wordmath.page import answer, badge, make_page, paper_table, table_texts, verdicts
 from anira.paper.wordmath.runs import label, plan
-from anira.site import render
+from anira.site import Badge, render
 
 
 def runs_of(seed, *, needed):
@@ -56,6 +56,12 @@ def test_two_seeds_give_no_verdict_and_where_depth_1_is_enough_it_is_not_needed(
     assert not found.needed
     assert answer(found) == "Where the answer is given as one number: no verdict yet, it takes three seeds."
     assert "a verdict takes three seeds" in verdicts(found)[0].text
+    assert badge([found]) == Badge("no verdict yet", "open")
+
+
+def test_where_depth_is_not_needed_a_flat_curve_is_right(tmp_path):
+    found = planted(tmp_path, needed=False)
+    assert "Depth is not needed there, so that a flat curve is right: at 4 clauses" in answer(found)
 
 
 def test_the_table_has_the_columns_of_the_paper_and_names_its_splits(three):

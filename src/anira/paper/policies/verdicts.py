@@ -6,7 +6,7 @@ from typing import Final
 from anira.measure import FEWEST, NEED, quantity
 from anira.measure.construction import cannot_show
 from anira.paper.policies.measure import Compared, is_fixed
-from anira.site import Badge, Note, amount, interval
+from anira.site import SMOKE, Badge, Note, amount, interval
 
 CONSTANT: Final = 0.99
 """Share of tokens at one depth from which a policy counts as collapsed."""
@@ -17,7 +17,7 @@ def answer(found: Compared, *, scale: str) -> list[str]:
     policies = [name for name in found.policies if not is_fixed(name)]
     lines = [_earners(found, policies), _need(found)]
     if scale == "smoke":
-        lines.append("These are smoke runs: they have learned nothing, and their numbers mean nothing.")
+        lines.append(SMOKE)
     return [line for line in lines if line]
 
 

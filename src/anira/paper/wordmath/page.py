@@ -9,7 +9,7 @@ import polars as pl
 from anira.measure import quantity
 from anira.paper.wordmath.measure import Found
 from anira.paper.wordmath.runs import BEYOND, FIXED, FORMS, SHALLOW, VARIANTS
-from anira.site import Badge, Cell, ChartPart, Note, Page, Section, TablePart, amount, interval, read_notes
+from anira.site import SMOKE, Badge, Cell, ChartPart, Note, Page, Section, TablePart, Tone, amount, interval, read_notes
 from anira.site.style import colours, shapes
 
 _NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O", FIXED: "fixed depth", SHALLOW: "trained at depth 1"}
@@ -22,7 +22,7 @@ def make_page(forms: Sequence[Found], *, scale: str, files: Sequence[str]) -> Pa
     return Page(
         title="Word problems: does depth follow the number of clauses?",
         badge=badge(forms),
-        answer=[answer(found) for found in forms],
+        answer=[*(answer(found) for found in forms), *[SMOKE] * (scale == "smoke")],
         lead=_chart(forms[-1], "depth", "answer", f"mean answer depth, answer {FORMS[forms[-1].form]}"),
         verdicts=[note for found in forms for note in verdicts(found)],
         sections=[
@@ -40,7 +40,8 @@ def badge(forms: Sequence[Found]) -> Badge:
     if not words:
         return Badge("no verdict yet", "open")
     rising = words.count("follows")
-    return Badge(f"{rising or 'none'} of {len(words)} follow", "yes" if rising else "no")
+    tone: Tone = "yes" if rising else "no" if any(found.needed for found in forms) else "open"
+    return Badge(f"{rising or 'none'} of {len(words)} follow", tone)
 
 
 def answer(found: Found) -> str:
@@ -60,9 +61,10 @@ def _need(found: Found) -> str:
     if deep is None or shallow is None:
         return "Need is unknown: there are no models trained at depth 1."
     unit, verb = quantity("accuracy"), "is needed" if found.needed else "is not needed"
+    so = "" if found.needed else ", so that a flat curve is right"
     return (
-        f"Depth {verb} there: at {found.hardest} clauses models trained at depth 1 get {amount(shallow, unit)} right, "
-        f"and models trained at full depth {amount(deep, unit)}."
+        f"Depth {verb} there{so}: at {found.hardest} clauses models trained at depth 1 get "
+        f"{amount(shallow, unit)} right, and models trained at full depth {amount(deep, unit)}."
     )
 
 
