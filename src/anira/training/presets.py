@@ -98,7 +98,7 @@ CPU: Final[dict[str, Setting]] = {
         max_depth=6,
         hidden_size=64,
         intermediate_size=256,
-        max_length=35,
+        max_length=33,
         batch_size=128,
         learning_rate=2e-3,
         gamma=0.1,
@@ -109,7 +109,7 @@ CPU: Final[dict[str, Setting]] = {
         injection="add",
         zero_start=True,
         task={"modulus": 2, "min_size": 1, "max_size": 12},
-        run={**_CPU_RUN, "steps": 10000, "max_offset": 6, "held_out": 0.1},
+        run={**_CPU_RUN, "steps": 7000, "max_offset": 4, "held_out": 0.1},
     ),
 }
 CPU["brevo"] = replace(
