@@ -9,7 +9,7 @@ from anira.config import UserError
 from anira.models.policies import AniraO, Fixed, ThresholdRange
 from anira.paper.policies.measure import compared, is_shallow
 from anira.paper.policies.page import leaderboard_texts, make_page
-from anira.paper.policies.runs import Comparison, _policy, check, plan, swept
+from anira.paper.policies.runs import Comparison, _policy, check, label, plan, swept
 from anira.paper.policies.verdicts import answer, collapsed_seeds, earned, verdicts
 from anira.site import render
 from anira.training.overrides import override
@@ -41,10 +41,10 @@ def runs_of(seed):
 def planted(root, seeds):
     folders, labels = {}, {}
     for seed in range(seeds):
-        for label, run in runs_of(seed):
-            overrides = ("", *(f"depth-{d}" for d in (1, 2, 3, 4) if not is_shallow(label)))
+        for name, run in runs_of(seed):
+            overrides = ("", *(f"depth-{d}" for d in (1, 2, 3, 4) if not is_shallow(name)))
             folder = write_run(root, run, overrides)
-            folders[run.run_id], labels[run.run_id] = sorted((folder / "records").iterdir()), label
+            folders[run.run_id], labels[run.run_id] = sorted((folder / "records").iterdir()), name
     return compared("toy", folders, labels, draws=50)
 
 
@@ -123,6 +123,14 @@ def test_fixed_depth_is_trained_at_every_depth():
     assert len(runs) == 12
     few = plan(Comparison(task="words", policies=("fixed",), seeds=1, scale="smoke", set={"model.max_depth": 2}))
     assert [run.config.model["max_depth"] for run in few] == [1, 2]
+
+
+def test_a_second_stage_is_trained_from_the_first_and_has_a_line_of_its_own():
+    runs = plan(Comparison(task="words", policies=("ouro", "anira-o"), seeds=2, scale="smoke"))
+    assert [label(run, 5) for run in runs] == ["ouro"] * 2 + ["ouro, stage 2"] * 2 + ["anira-o"] * 2
+    for first, second in zip(runs[:2], runs[2:4], strict=True):
+        assert (second.config.init_from, second.config.frozen) == (first.id, "backbone")
+        assert second.after == {run.id for run in runs[:2]}
 
 
 def test_thresholds_lie_in_the_range_of_the_rule():

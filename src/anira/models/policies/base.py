@@ -174,6 +174,8 @@ class ComputePolicy(nn.Module, ABC):
     step_noise_width: int = 0
     first_stage: str = ""
     """What an earlier run must have trained before these options can be; empty: training starts from nothing."""
+    second_stage: ClassVar[Mapping[str, Any]] = {}
+    """Options, as `anira train` names them, of a run that goes on where one with the defaults ended; {}: none does."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()

@@ -21,7 +21,7 @@ What was decided:
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor, sigmoid
@@ -76,6 +76,7 @@ class Ouro(UnrolledPolicy):
 
     name = "ouro"
     Options = OuroOptions
+    second_stage: ClassVar = {"policy.stage": 2, "frozen": "backbone"}
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)

@@ -65,19 +65,21 @@ def check(comparison: Comparison) -> None:
 
 
 def plan(comparison: Comparison) -> list[PlannedRun]:
-    """Return all runs of a comparison; fixed depth is trained at every depth up to the others' largest."""
+    """Return all runs of a comparison: fixed depth at every depth up to the others' largest, and second stages."""
     check(comparison)
-    groups = [_group(comparison, name) for name in comparison.policies]
+    groups = [group for name in comparison.policies for group in _groups(comparison, name)]
     return planned_runs(Plan(groups=tuple(groups)))
 
 
-def _group(comparison: Comparison, name: str) -> Group:
+def _groups(comparison: Comparison, name: str) -> list[Group]:
     preset_name, changes = f"{comparison.task}-{name}-{comparison.scale}", dict(comparison.set)
     grid = {}
     if name == FIXED:
         most = changes.pop(_DEPTH, preset(preset_name).model["max_depth"])
         grid = {_DEPTH: list(range(1, int(most) + 1))}
-    return Group(presets=(preset_name,), seeds=tuple(range(comparison.seeds)), set=changes, grid=grid)
+    first = Group(name=name, presets=(preset_name,), seeds=tuple(range(comparison.seeds)), set=changes, grid=grid)
+    more = policy_class(variant_model(name)["policy"]["name"]).second_stage
+    return [first, replace(first, name="", set={**changes, **more, "init_from": name})] if more else [first]
 
 
 def evaluations(run: UsedRun, setting: Setting, count: int) -> list[Path]:
@@ -172,7 +174,9 @@ def knob_words(comparison: Comparison) -> str:
 
 
 def label(run: PlannedRun, most: int) -> str:
-    """Name a run on the page: its variant, and the depth of a fixed one that is shallower than the others."""
+    """Name a run on the page: its variant, its stage, and the depth of a fixed one that is shallower than others."""
+    if run.config.init_from:
+        return f"{run.config.variant}, stage 2"
     depth = run.config.model["max_depth"]
     return f"{FIXED}-{depth}" if run.config.variant == FIXED and depth < most else run.config.variant
 
