@@ -32,11 +32,21 @@ def test_it_writes_records_and_says_where(anira, run, copy):
     result = anira("evaluate", copy, "-n", "6")
     folder = copy / "records" / "step-000004-n6"
     assert (result.status, result.out) == (0, f"{folder}\n")
-    assert result.err.splitlines() == [
-        "wrote 18 instances",
-        f"next: anira analyze {copy} --evaluation {folder.name}",
-    ]
+    first, head, *rows, last = result.err.splitlines()
+    assert first == "wrote 18 instances"
+    assert last == f"next: anira analyze {copy} --evaluation {folder.name}"
     instances = pl.read_parquet(folder / "instances-*.parquet")
+    tokens = pl.read_parquet(folder / "tokens-*.parquet").filter(target_kind="answer")
+    assert head.split() == ["knob", "split", "accuracy", "answer", "depth"]
+    assert [row.split() for row in rows] == [
+        [
+            str(knob),
+            "seen",
+            f"{instances.filter(knob=knob)['correct'].mean():.3f}",
+            f"{tokens.filter(knob=knob)['exit_depth'].mean():.2f}",
+        ]
+        for knob in (1, 2, 3)
+    ]
     assert sorted(instances["knob"].to_list()) == [1] * 6 + [2] * 6 + [3] * 6
     assert set(instances["run_id"]) == {asked(folder)["run_id"]} == {f"mano-anira-o-smoke/{run.name}"}
     assert set(instances["variant"]) == {"anira-o"}

@@ -41,7 +41,8 @@ def test_it_trains_and_says_where(anira, here):
     lines = result.err.splitlines()
     assert lines[0] == f"{PRESET}, seed 0, 8 steps, in {result.out.strip()}"
     assert re.search(r"step +8 of 8  loss \d+\.\d+  accuracy \d\.\d\d  depth", result.err)
-    assert lines[-4:-2] == ["evaluation at step 8", "  knob               1      2      3"]
+    assert lines[-5:-3] == ["evaluation at step 8", "  knob               1      2      3"]
+    assert lines[-1] == f"next: anira report {result.out.strip()} --out {path.name}.html"
     assert_same_run(train_tiny(here / "again", PRESET), path)
 
 

@@ -102,8 +102,29 @@ def _evaluate(loaded: Any, wanted: "EvaluationConfig", options: EvaluateOptions,
 
         evaluate_loaded(loaded, wanted, folder, progress=note)
     following = command("anira", "analyze", options.run, "--evaluation", folder.name)
-    tell(f"wrote {total} instances\nnext: {following}")
+    tell(f"wrote {total} instances\n{_outcome(folder)}\nnext: {following}")
     say(folder)
+
+
+def _outcome(folder: Path) -> str:
+    """Return accuracy and mean answer depth by knob, read from the records."""
+    import polars as pl
+
+    from anira.analysis.instances import instance_table
+    from anira.analysis.records import find_subtasks, load_evaluation
+    from anira.analysis.tables import layout
+
+    rows = []
+    for subtask in find_subtasks(folder):
+        table = instance_table(load_evaluation(folder, subtask or None))
+        depth = pl.col("answer_depth").sum() / pl.col("answer_tokens").sum()
+        by_knob = table.group_by("knob", "split", maintain_order=True).agg(pl.col("correct").mean(), depth)
+        rows += [
+            [subtask, str(knob), split, f"{right:.3f}", f"{deep:.2f}"] for knob, split, right, deep in by_knob.rows()
+        ]
+    head = ["subtask", "knob", "split", "accuracy", "answer depth"]
+    first = 0 if any(row[0] for row in rows) else 1
+    return layout(head[first:], [row[first:] for row in rows])
 
 
 def _knobs(options: EvaluateOptions, task: "Task") -> tuple[int, ...] | dict[str, tuple[int, ...]] | None:

@@ -17,7 +17,7 @@ from tyro.conf import arg
 
 from anira.cli.output import say, tell
 from anira.cli.parse import parse, side_by_side
-from anira.config import Interrupted, UserError, to_dict
+from anira.config import Interrupted, UserError, command, to_dict
 
 if TYPE_CHECKING:
     from anira.training import RunFolder, TrainConfig
@@ -260,8 +260,13 @@ def _resumable(path: Path, options: TrainOptions | ResumeOptions) -> Iterator[No
 
 
 def _print_path(folder: "RunFolder") -> None:
-    if folder.main:
-        say(folder.path)
+    """Say where the run is and what can be done with it; a run on text has no records to show."""
+    if not folder.main:
+        return
+    if folder.read_config().text is None:
+        following = command("anira", "report", folder.path, "--out", f"{folder.path.name}.html")
+        tell(f"next: {following}")
+    say(folder.path)
 
 
 def _sizes(cells: Sequence[tuple[str, int]]) -> str:
