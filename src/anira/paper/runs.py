@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anira.analysis.folders import learned
-from anira.analysis.stored import is_finished
 from anira.config import UserError, to_dict
 from anira.experiments.setting import Setting, UsedRun
 from anira.sweeps.plan import PlannedRun
 from anira.training import RunFolder
+from anira.training.status import run_status
 
 
 def find_finished(run: PlannedRun, setting: Setting) -> Path | None:
     """Return the folder of a finished run that learned the same, in the folder of runs or a published one.
 
-    Threads, compiler and how often something is logged may differ.
+    Threads, compiler and how often something is logged may differ. Its records may have been left out.
     """
     for place in (*setting.published, setting.runs):
         for folder in sorted((place / run.config.preset).glob(f"*-s{run.config.seed}")):
-            if is_finished(folder) and learned(to_dict(RunFolder(folder).read_config())) == learned(
+            if run_status(folder).state == "finished" and learned(to_dict(RunFolder(folder).read_config())) == learned(
                 to_dict(run.config)
             ):
                 return folder

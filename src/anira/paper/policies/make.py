@@ -103,7 +103,7 @@ def _measure(comparison: Comparison, setting: Setting) -> _Measured:
     for i, one in enumerate(planned, start=1):
         run, name = used_run(one, setting), label(one, most)
         setting.tell(f"evaluating {comparison.task}, {i} of {len(planned)}: {one.label}")
-        made = own_evaluation(run) if is_shallow(name) else evaluations(run, setting, comparison.count)
+        made = [own_evaluation(run, setting)] if is_shallow(name) else evaluations(run, setting, comparison.count)
         run_id = read_asked(made[0])["run_id"]
         folders[run_id], labels[run_id] = made, name
         runs.append(run)

@@ -14,7 +14,7 @@ from anira.analysis.folders import find_evaluations
 from anira.analysis.stored import read_asked
 from anira.config import UserError, nearest
 from anira.evaluation import EvaluationConfig, evaluate
-from anira.experiments.files import records_folder
+from anira.experiments.files import evaluated, records_folder
 from anira.experiments.setting import Setting, UsedRun
 from anira.models.policies import ComputePolicy, Rules, ThresholdRange, policy_class
 from anira.models.policies.rules import threshold_rule
@@ -86,8 +86,8 @@ def evaluations(run: UsedRun, setting: Setting, count: int) -> list[Path]:
     """Return the evaluation folders of a run at its last step, after making those that are missing."""
     loaded = None
     config = RunFolder(run.folder).read_config()
-    found = _complete(run, setting)
-    main = read_asked(run.folder / "records" / "final")
+    main = read_asked(own_evaluation(run, setting))
+    found = _complete(run, setting, main["step"])
     for name, wanted in _wanted(_policy(config), config.model["max_depth"], min(count, config.final_count)).items():
         if not any(_serves(read_asked(folder), wanted, main) for folder in found):
             loaded = loaded or load_run(run.folder)
@@ -97,9 +97,10 @@ def evaluations(run: UsedRun, setting: Setting, count: int) -> list[Path]:
     return found
 
 
-def own_evaluation(run: UsedRun) -> list[Path]:
-    """Return the evaluation that ended a run's training, which is all that the curve of fixed depths needs."""
-    return [run.folder / "records" / "final"]
+def own_evaluation(run: UsedRun, setting: Setting) -> Path:
+    """Return the evaluation that ended a run's training; where it was published without records, make it again."""
+    count = RunFolder(run.folder).read_config().final_count
+    return evaluated(run, "final", EvaluationConfig(count=count), setting)
 
 
 def _policy(config: TrainConfig) -> ComputePolicy:
@@ -108,12 +109,11 @@ def _policy(config: TrainConfig) -> ComputePolicy:
     return policy_class(model.policy["name"])(model)
 
 
-def _complete(run: UsedRun, setting: Setting) -> list[Path]:
+def _complete(run: UsedRun, setting: Setting, step: int) -> list[Path]:
     """Return the complete evaluations of a run at its last step, also those that lie beside a published run."""
     beside = setting.runs / run.folder.parent.name / run.folder.name
     folders = [folder for place in dict.fromkeys((run.folder, beside)) for folder in find_evaluations(place)]
     asked = {folder: read_asked(folder) for folder in folders}
-    step = read_asked(run.folder / "records" / "final")["step"]
     return [folder for folder in folders if asked[folder]["complete"] and asked[folder]["step"] == step]
 
 

@@ -1,0 +1,39 @@
+"""Planned runs: a run that was published without its records serves, and they are made again beside it."""
+
+from pathlib import Path
+
+import polars as pl
+from polars.testing import assert_frame_equal
+from tests.training_support import train_tiny
+
+from anira.experiments.setting import Setting
+from anira.paper.policies.runs import own_evaluation
+from anira.paper.runs import unfinished, used_run
+from anira.sweeps.plan import PlannedRun
+from anira.training import RunFolder
+from anira.training.publish import publish_run
+
+
+def read(folder: Path, kind: str) -> pl.DataFrame:
+    """Read records; which instances training has seen is marked afterwards, where that is asked for."""
+    return pl.read_parquet(folder / f"{kind}-*.parquet").drop("seen_in_training", strict=False)
+
+
+def test_a_run_without_records_is_evaluated_beside_the_published_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = train_tiny(tmp_path / "first", "mano-anira-o-smoke", steps=3)
+    config = RunFolder(path).read_config()
+    planned = PlannedRun(id="", config=config, changes={})
+    where = Setting(scale="smoke", out=Path("out"), runs=Path("runs"), published=(Path("results"),), train=None)
+    assert unfinished([planned], where) == [planned]
+    publish_run(path, Path("results"), keep_records=False)
+    assert unfinished([planned], where) == []
+    run = used_run(planned, where)
+    records = own_evaluation(run, where)
+    assert records.parents[3] == Path("runs")
+    assert not (run.folder / "records").exists()
+    for kind in ("instances", "tokens"):
+        assert_frame_equal(read(records, kind), read(path / "records" / "final", kind))
+    before = {file: file.stat().st_mtime_ns for file in records.iterdir()}
+    assert own_evaluation(run, where) == records
+    assert before == {file: file.stat().st_mtime_ns for file in records.iterdir()}
