@@ -33,7 +33,9 @@ def themed(chart: alt.TopLevelMixin) -> dict[str, Any]:
         font="system-ui, sans-serif",
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", labelOverlap=True),
-        legend=alt.LegendConfig(orient="bottom", columns=3, labelFontSize=12, titleFontSize=12, symbolSize=90),
+        legend=alt.LegendConfig(
+            orient="bottom", columns=3, labelFontSize=12, titleFontSize=12, symbolSize=90, symbolOpacity=1
+        ),
     )
     spec: dict[str, Any] = made.to_dict()
     return spec

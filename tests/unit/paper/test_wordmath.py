@@ -36,10 +36,11 @@ def three(tmp_path_factory):
 def test_depth_that_grows_with_clauses_follows_them_and_constant_depth_does_not(three):
     assert [three.follows(name) for name in ("anira-e", "anira-o")] == ["follows", "does not follow"]
     assert (three.clauses, three.hardest, three.gain, three.needed) == ([1, 2, 3, 4, 5, 6], 4, 1.0, True)
-    assert answer(three) == (
-        "Where the answer is given as one number, depth follows the number of clauses in ANIRA-E. Depth is needed "
-        "there: at 4 clauses models trained at depth 1 get 0.0% right, and models trained at full depth 100.0%."
-    )
+    assert answer(three) == [
+        "Where the answer is given as one number, depth follows the number of clauses in ANIRA-E.",
+        "Depth is needed there: at 4 clauses models trained at depth 1 get 0.0% right, and models trained at full "
+        "depth 100.0%.",
+    ]
     said = {note.head.partition(",")[0]: note.text for note in verdicts(three)}
     assert said["ANIRA-E"].endswith("iterations per clause: it follows the number of clauses.")
     assert said["ANIRA-O"].startswith("Mean answer depth is 2.00")
@@ -54,14 +55,14 @@ def test_two_seeds_give_no_verdict_and_where_depth_1_is_enough_it_is_not_needed(
     found = planted(tmp_path, seeds=2, needed=False)
     assert found.follows("anira-e") == "unknown"
     assert not found.needed
-    assert answer(found) == "Where the answer is given as one number: no verdict yet, it takes three seeds."
+    assert answer(found) == ["Where the answer is given as one number: no verdict yet, it takes three seeds."]
     assert "a verdict takes three seeds" in verdicts(found)[0].text
     assert badge([found]) == Badge("no verdict yet", "open")
 
 
 def test_where_depth_is_not_needed_a_flat_curve_is_right(tmp_path):
     found = planted(tmp_path, needed=False)
-    assert "Depth is not needed there, so that a flat curve is right: at 4 clauses" in answer(found)
+    assert "Depth is not needed there, so that a flat curve is right: at 4 clauses" in answer(found)[1]
 
 
 def test_the_table_has_the_columns_of_the_paper_and_names_its_splits(three):

@@ -56,4 +56,4 @@ def _measure(form: str, setting: Setting) -> tuple[Found, list[UsedRun]]:
 def _text(found: Found) -> str:
     """Return what was found, for a terminal."""
     said = [f"{note.head}: {note.text}" for note in verdicts(found)]
-    return "\n".join([answer(found), "", *said, "", layout(*table_texts(found))])
+    return "\n".join([*answer(found), "", *said, "", layout(*table_texts(found))])

@@ -22,8 +22,8 @@ def make_page(forms: Sequence[Found], *, scale: str, files: Sequence[str]) -> Pa
     return Page(
         title="Word problems: does depth follow the number of clauses?",
         badge=badge(forms),
-        answer=[*(answer(found) for found in forms), *[SMOKE] * (scale == "smoke")],
-        lead=_chart(forms[-1], "depth", "answer", f"mean answer depth, answer {FORMS[forms[-1].form]}"),
+        answer=[*(line for found in forms for line in answer(found)), *[SMOKE] * (scale == "smoke")],
+        lead=_chart(forms[-1], "depth", "answer", "mean answer depth"),
         verdicts=[note for found in forms for note in verdicts(found)],
         sections=[
             *(_section(found, is_lead=found is forms[-1]) for found in forms),
@@ -44,16 +44,16 @@ def badge(forms: Sequence[Found]) -> Badge:
     return Badge(f"{rising or 'none'} of {len(words)} follow", tone)
 
 
-def answer(found: Found) -> str:
-    """Say in two sentences what one form of the answer shows."""
+def answer(found: Found) -> list[str]:
+    """Say what one form of the answer shows: whose depth follows, and whether depth is needed."""
     where = f"Where the answer is given {FORMS[found.form]}"
     known = {name: found.follows(name) for name in JUDGED if found.follows(name) != "unknown"}
     if not known:
-        return f"{where}: no verdict yet, it takes three seeds."
+        return [f"{where}: no verdict yet, it takes three seeds."]
     who = [_NAMES[name] for name, word in known.items() if word == "follows"]
     verb = "follows" if who else "does not follow"
     names = " and ".join(who) or " or ".join(_NAMES[name] for name in known)
-    return f"{where}, depth {verb} the number of clauses in {names}. {_need(found)}"
+    return [f"{where}, depth {verb} the number of clauses in {names}.", _need(found)]
 
 
 def _need(found: Found) -> str:
@@ -149,7 +149,7 @@ def _chart(found: Found, name: str, subset: str, title: str) -> ChartPart:
     ]
     return ChartPart(
         name=f"{found.form}-{name}",
-        title=f"{title[:1].upper()}{title[1:]} by clauses",
+        title=f"{title[:1].upper()}{title[1:]} by clauses, the answer {FORMS[found.form]}",
         chart=alt.layer(*layers),
         caption="Large marks: means over seeds; bands: 95% intervals; small marks: seeds. Right of the dashed line: "
         "more clauses than in training.",
