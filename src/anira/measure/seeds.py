@@ -22,7 +22,8 @@ def over_seeds(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row for each setting and quantity: the mean over seeds, `n` of them, with its 95% t interval.
 
     Rows count as one setting if they differ in run, seed and value only. With values 0.8, 0.9 and 1.0 the row is 0.9
-    [0.65, 1.15], n = 3; the interval of a share ends at 0 and 1. With fewer than three seeds the reason says so, and one seed has no interval.
+    [0.65, 1.15], n = 3; the interval of a share ends at 0 and 1. With fewer than three seeds the reason says so, and
+    one seed has no interval.
     """
     groups = table.group_by(_SAME, maintain_order=True)
     return make_table(_row(dict(zip(_SAME, key, strict=True)), part) for key, part in groups)
