@@ -91,7 +91,7 @@ _CPU_RUN: Final = {"warmup_steps": 100, "schedule": "linear", "betas": (0.9, 0.9
 _FORMER_RUN: Final = {"warmup_steps": 100, "gamma_warmup_steps": 3000, "betas": (0.9, 0.98)}
 
 CPU: Final[dict[str, Setting]] = {
-    # Deep models go on learning when shallow ones no longer do: trained for half as long, depth is needed less
+    # Depth is needed little, as in all settings of MANO that were tried; with longer training it is needed more
     # (docs/results.md). Small expressions are few: some are kept from training. Rows are moved, so that the place of
     # an answer does not tell the number of operators.
     "mano": Setting(
