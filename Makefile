@@ -13,16 +13,16 @@ TESTS ?= tests
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 	--dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test quick lint clean
+.PHONY: demo test slow lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/anira demo
 
 test: $(VENV)/.installed-dev
-	$(PYTEST) $(TESTS)
+	$(PYTEST) -m "not slow" $(TESTS)
 
-quick: $(VENV)/.installed-dev
-	$(PYTEST) -m "not slow"
+slow: $(VENV)/.installed-dev
+	$(PYTEST) -m slow $(TESTS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

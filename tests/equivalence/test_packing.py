@@ -105,6 +105,7 @@ def test_impossible_packings_are_refused(arguments: dict[str, Any], message: str
         random_model(small_config("anira-e"))(random_ids(1, 6), **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's own tracing does it
 def test_a_compiled_step_takes_packed_rows_of_any_length() -> None:
     model = random_model(small_config("anira-o", max_depth=2, num_prelude_layers=0)).train()

@@ -81,6 +81,7 @@ def strict_json(text):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_line_works_or_is_refused(folder, trained, part):

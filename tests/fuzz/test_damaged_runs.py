@@ -163,6 +163,7 @@ def weights(run: Path) -> list[bytes]:
     return [(last / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_damaged_runs_are_refused_or_give_the_right_result(whole, tmp_path, seed):
     draw, wrong, refused = random.Random(seed), [], 0

@@ -71,6 +71,7 @@ def disturb(folder, path, draw):
     return status
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_at_random_moments(tmp_path, whole):
     draw, kills, steps = Random(0), 0, set()
     for number in range(KILLS):

@@ -16,6 +16,7 @@ def result(anira):
     return json.loads(found.out)
 
 
+@pytest.mark.slow
 def test_figures_of_every_task_and_of_the_start(result):
     bars = {"mano": 10, "brevo": 5, "depo": 10, "words": 10, "wordmath": 10}
     assert {speed["task"]: speed["bar"] for speed in result["tasks"]} == bars

@@ -51,6 +51,7 @@ def test_prefill_has_lines_and_mixed_depths(anira):
     assert all(row["mean_depth"] == pytest.approx(2.0, abs=0.25) for row in rows[1::2])
 
 
+@pytest.mark.slow
 def test_train_stands_beside_stock_llama_a_matrix_product_and_other_code(anira):
     checkout = Path(__file__).parents[2]
     *steps, run = rows_of(anira, "train", "--repeats", "1", "--against", str(checkout))

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from tests.training_support import Child
 
 DOC = Path(__file__).parents[2] / "docs" / "add-a-policy.md"
@@ -42,6 +43,7 @@ def test_the_policy_is_short() -> None:
     assert len(code) <= 75
 
 
+@pytest.mark.slow
 def test_the_policy_passes_the_kit_and_runs_as_the_page_says(tmp_path: Path) -> None:
     assert "policy 'ponder': all 18 checks passed" in run(tmp_path, CHECK + blocks()[2])
     assert run(tmp_path, SPREAD + blocks()[3]).startswith("tensor([[")

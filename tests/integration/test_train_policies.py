@@ -41,6 +41,7 @@ def _train_all(rank, port, paths):
         resume(path)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_losses_of_one(tmp_path, alone):
     paths = {name: begin(tmp_path, config(name)) for name in OURS}
     with socket.socket() as server:

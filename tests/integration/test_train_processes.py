@@ -46,6 +46,7 @@ def alone(tmp_path_factory):
     return resume(begin(tmp_path_factory.mktemp("alone"), tiny_config(PRESET, precision="float64")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accumulation", [1, 2])
 def test_two_processes_give_the_losses_of_one(tmp_path, alone, accumulation):
     path = begin(tmp_path / "runs", tiny_config(PRESET, precision="float64", accumulation=accumulation))
@@ -57,6 +58,7 @@ def test_two_processes_give_the_losses_of_one(tmp_path, alone, accumulation):
     assert (other.out, other.err) == ("", "")
 
 
+@pytest.mark.slow
 def test_two_processes_resume_what_one_began(tmp_path, alone):
     path = begin(tmp_path / "runs", tiny_config(PRESET, precision="float64"))
     killed = Child(tmp_path / "killed", "train", "--resume", path)
@@ -67,6 +69,7 @@ def test_two_processes_resume_what_one_began(tmp_path, alone):
     assert_close_runs(alone, path, tolerance=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rank", "number"), [(0, signal.SIGINT), (1, signal.SIGTERM)])
 def test_a_signal_to_one_process_stops_all_after_the_same_step(tmp_path, rank, number):
     path = begin(tmp_path / "runs", tiny_config(PRESET, **ENDLESS))

@@ -65,6 +65,7 @@ class TestAlignment:
         row = aligned(tmp_path / "e", Plan(slope=-0.3, max_depth=9))["exit_depth", "all"]
         assert row.slope.direction == row.spearman.direction == -1
 
+    @pytest.mark.slow
     def test_nothing_is_found_where_nothing_is_more_often_than_promised(self, tmp_path):
         """Of 60 worlds without an effect about 3 show one; more than 8 would be a wrong interval (p < 0.01)."""
         wrong = 0

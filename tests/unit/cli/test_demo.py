@@ -45,6 +45,7 @@ def made(tmp_path_factory):
     return folder, Result(status, out.getvalue(), err.getvalue())
 
 
+@pytest.mark.slow
 def test_the_demo_trains_over_both_groups_and_makes_a_page(made):
     folder, result = made
     assert result.status == 0, result.err
@@ -56,6 +57,7 @@ def test_the_demo_trains_over_both_groups_and_makes_a_page(made):
     assert result.out.rstrip().endswith(str(folder / "report.html"))
 
 
+@pytest.mark.slow
 def test_the_demo_prints_a_row_for_every_length_and_says_what_the_slope_is(made):
     _, result = made
     table = result.out.partition("Accuracy and mean depth")[2]
@@ -66,12 +68,14 @@ def test_the_demo_prints_a_row_for_every_length_and_says_what_the_slope_is(made)
         assert f"{group}: Answer depth" in table
 
 
+@pytest.mark.slow
 def test_the_demo_shows_an_instance_with_its_probes(made):
     _, result = made
     assert "<bos>" in result.out
     assert all(probe.name in result.out for probe in make_task("words").probe_specs)
 
 
+@pytest.mark.slow
 def test_a_second_demo_trains_nothing_and_says_the_same(made, anira, monkeypatch):
     folder, first = made
     monkeypatch.setattr("anira.cli.demo.COUNT", 20)
@@ -85,6 +89,7 @@ def test_a_second_demo_trains_nothing_and_says_the_same(made, anira, monkeypatch
         ]
 
 
+@pytest.mark.slow
 def test_what_the_demo_tells_to_type_works(made, anira, tmp_path, monkeypatch):
     _, result = made
     monkeypatch.chdir(tmp_path)

@@ -23,6 +23,7 @@ def test_without_the_function_nothing_happens(monkeypatch):
     assert keep_freed_memory.__wrapped__() is False
 
 
+@pytest.mark.slow
 def test_the_package_leaves_the_process_as_it_is(tmp_path):
     """Importing all of it, evaluating and decoding: only commands change how memory is given back."""
     code = """

@@ -323,6 +323,7 @@ def test_only_some_checks_are_run_and_an_unknown_one_is_refused():
         check_policy(Plain, only=["virtual exit"])
 
 
+@pytest.mark.slow
 def test_a_graph_break_is_found(monkeypatch):
     monkeypatch.undo()
     compiles = ["compiles without a graph break"]
