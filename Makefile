@@ -13,16 +13,16 @@ TESTS ?= tests
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 	--dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test slow lint clean
+.PHONY: demo test quick lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/anira demo
 
 test: $(VENV)/.installed-dev
-	$(PYTEST) -m "not slow" $(TESTS)
+	$(PYTEST) $(TESTS)
 
-slow: $(VENV)/.installed-dev
-	$(PYTEST) -m slow $(TESTS)
+quick: $(VENV)/.installed-dev
+	$(PYTEST) -m "not slow"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
