@@ -11,7 +11,7 @@ ROOT = Path(anira.__file__).parent
 
 _MODELS = {"config", "models"}
 _EVALUATION = {*_MODELS, "tasks", "inference", "records"}
-_STATISTICS = {"analysis", "report", "experiments", "measure", "site"}
+_STATISTICS = {"measure", "site"}
 _PAPER = {*_EVALUATION, "text", *_STATISTICS, "evaluation", "training", "sweeps"}
 ALLOWED = {
     "config": set(),
@@ -24,11 +24,8 @@ ALLOWED = {
     "training": {*_EVALUATION, "evaluation", "text"},
     "testing": {*_MODELS, "tasks", "inference"},
     "bench": {*_EVALUATION, "text", "training"},
-    "analysis": {"config", "records"},
-    "measure": {"config", "records", "analysis"},
-    "site": {"config", "measure"},
-    "report": {"config", "records", "analysis", "measure"},
-    "experiments": {*_EVALUATION, "evaluation", "training", "analysis", "report", "measure"},
+    "measure": {"config", "records"},
+    "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
     "paper": _PAPER,
     "cli": {"", *_PAPER, "bench", "paper"},
@@ -39,7 +36,7 @@ ALLOWED = {
 STDLIB = set(sys.stdlib_module_names)
 THIRD_PARTY = {"config": STDLIB, "tasks": STDLIB | {"numpy"}}
 """Parts with a bound on what they import from outside the package."""
-FORBIDDEN = {part: {"torch", "transformers"} for part in ("records", "analysis", "report", "measure", "site")}
+FORBIDDEN = {part: {"torch", "transformers"} for part in ("records", "measure", "site")}
 
 
 def part_of(module: str) -> str:

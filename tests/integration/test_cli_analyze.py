@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.sealing_support import edit_table, unlist
-from tests.unit.analysis.records_support import Plan, write_run, write_subtasks
+from tests.unit.measure.records_support import Plan, write_run, write_subtasks
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import anira.cli.train as anira_train
 from anira import experiments
 from anira.cli import main
 from anira.config import UserError
-from anira.experiments import EXPERIMENTS, Listed
+from anira.paper.figures import EXPERIMENTS, Listed
 from anira.training import RunFolder
 from anira.training.run import load_run
 
@@ -159,7 +159,7 @@ def three(monkeypatch, tmp_path):
         "bad": "raise UserError('bad luck')",
         "buggy": "return 1 / 0",
     }
-    head = "from anira.config import UserError\nfrom anira.experiments.setting import Outcome\n"
+    head = "from anira.config import UserError\nfrom anira.paper.setting import Outcome\n"
     for name, line in source.items():
         (tmp_path / f"{name}_experiment.py").write_text(f"{head}def reproduce(setting):\n    {line}\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tests.training_support import begin, metrics, resume
 
 from anira.cli import main
-from anira.experiments import EXPERIMENTS
+from anira.paper.figures import EXPERIMENTS
 from anira.training.presets import preset
 from anira.training.run import load_run
 

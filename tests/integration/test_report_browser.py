@@ -10,7 +10,9 @@ from PIL import Image
 from tests.browser_support import Browser, find_browser
 from tests.report_support import FakeRun, write_run
 
-from anira.report import KnobWords, build, load_runs
+from anira.site.report.about import KnobWords
+from anira.site.report.page import build
+from anira.site.report.runs import load_runs
 
 pytestmark = pytest.mark.slow
 

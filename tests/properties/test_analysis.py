@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from anira.analysis.association import Mean, Slope, Spearman, midranks, rank_correlation
-from anira.analysis.intervals import wilson
+from anira.measure.statistics.association import Mean, Slope, Spearman, midranks, rank_correlation
+from anira.measure.statistics.estimates import wilson
 
 NAMES = ("probe", "depth")
 FEW = st.integers(1, 4)

@@ -49,7 +49,10 @@ def run(argv: list[str]) -> None:
 
 
 def _show(options: Options) -> None:
-    from anira.analysis import find_subtasks, judge_claims, load_evaluation, overview, summarize
+    from anira.measure.claims.knob import judge_claims
+    from anira.measure.records.loading import find_subtasks, load_evaluation
+    from anira.measure.subtasks import overview
+    from anira.measure.summary import summarize
 
     folders = _folders(options)
     several = [folder for folder in folders if options.subtask is None and len(find_subtasks(folder)) > 1]
@@ -79,7 +82,7 @@ def _said(figures: Any, text: Callable[[Any], str], options: Options) -> Any:
 
 
 def _folders(options: Options) -> list[Path]:
-    from anira.analysis import choose_evaluation
+    from anira.measure.records.folders import choose_evaluation
 
     folders = [choose_evaluation(path, options.evaluation) for path in options.runs]
     for i, folder in enumerate(folders):
@@ -90,7 +93,7 @@ def _folders(options: Options) -> list[Path]:
 
 def _name_others(runs: Sequence[Path], shown: Sequence[Path]) -> None:
     """Say on stderr which evaluations of the runs are not shown, the most telling ones first."""
-    from anira.analysis import find_evaluations
+    from anira.measure.records.folders import find_evaluations
 
     for run, folder in zip(runs, shown, strict=True):
         names = [other.name for other in reversed(find_evaluations(run)) if other.name != folder.name]
@@ -100,7 +103,8 @@ def _name_others(runs: Sequence[Path], shown: Sequence[Path]) -> None:
 
 
 def _text(summary: Any) -> str:
-    from anira.analysis import findings, tables, title
+    from anira.measure.claims.findings import findings
+    from anira.site.plain import tables, title
 
     parts = [title(summary), *(f"warning: {line}" for line in summary.warnings)]
     parts += [f"\n{name}\n{textwrap.indent(table, '  ')}" for name, table in tables(summary)]
@@ -108,8 +112,8 @@ def _text(summary: Any) -> str:
 
 
 def _overview_text(shown: Any) -> str:
-    from anira.analysis import overview_tables
-    from anira.analysis.claims import experiment
+    from anira.measure.claims.knob import experiment
+    from anira.site.plain import overview_tables
 
     labels = shown.labels
     head = f"{experiment(labels)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}"
@@ -121,7 +125,7 @@ def _overview_text(shown: Any) -> str:
 
 
 def _verdicts(verdicts: list[Any]) -> str:
-    from anira.analysis import verdict_sentence
+    from anira.measure.claims.findings import verdict_sentence
 
     return "\n".join(["Verdicts", *(_item(verdict_sentence(claim)) for claim in verdicts)])
 

@@ -13,8 +13,8 @@ from anira.cli.training_runs import train_missing
 from anira.config import UserError
 
 if TYPE_CHECKING:
-    from anira.experiments.setting import Setting
     from anira.paper.policies.runs import Comparison
+    from anira.paper.setting import Setting
 
 SUMMARY = (
     "Compare policies on one task: train the runs that are missing, evaluate them at their own and at forced depths, "
@@ -84,7 +84,7 @@ def _comparison(options: Options) -> "Comparison":
 
 def _setting(options: Options) -> "Setting":
     from anira.cli.train import train_preset
-    from anira.experiments.setting import Setting
+    from anira.paper.setting import Setting
 
     out = options.out or Path("compared") / options.scale
     return Setting(

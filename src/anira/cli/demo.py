@@ -17,7 +17,7 @@ from anira.config import UserError, command
 from anira.tasks import make_task
 
 if TYPE_CHECKING:
-    from anira.analysis import Summary
+    from anira.measure.summary import Summary
     from anira.training import TrainConfig
 
 GROUPS: Final = {"S3": "words", "Z6": "words-z6"}
@@ -120,8 +120,10 @@ def _show_instance() -> None:
 
 def _outcome(runs: Sequence[Path]) -> str:
     """Return accuracy and depth by length for each group, and what the slopes of depth say, whatever they say."""
-    from anira.analysis import choose_evaluation, findings, summarize
-    from anira.analysis.tables import layout
+    from anira.measure.claims.findings import findings
+    from anira.measure.records.folders import choose_evaluation
+    from anira.measure.summary import summarize
+    from anira.site.plain import layout
 
     summaries = dict(zip(GROUPS, (summarize(choose_evaluation(run, None)) for run in runs), strict=True))
     what = ("accuracy", "at depth 1", "depth")
@@ -135,7 +137,7 @@ def _outcome(runs: Sequence[Path]) -> str:
 
 def _columns(run: Path, summary: "Summary") -> list[list[str]]:
     """Return accuracy, accuracy with all tokens at depth 1, and depth, by knob."""
-    from anira.analysis.forced import forced_accuracy
+    from anira.measure.forced import forced_accuracy
 
     forced = forced_accuracy(run, summary.labels.step)[1]
     return [

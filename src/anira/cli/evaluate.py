@@ -110,9 +110,9 @@ def _outcome(folder: Path) -> str:
     """Return accuracy and mean answer depth by knob, read from the records."""
     import polars as pl
 
-    from anira.analysis.instances import instance_table
-    from anira.analysis.records import find_subtasks, load_evaluation
-    from anira.analysis.tables import layout
+    from anira.measure.records.instances import instance_table
+    from anira.measure.records.loading import find_subtasks, load_evaluation
+    from anira.site.plain import layout
 
     rows = []
     for subtask in find_subtasks(folder):

@@ -101,9 +101,9 @@ def _name(options: Options) -> str:
 
 
 def _show(out: Path, options: Options) -> None:
-    from anira.analysis.tables import layout
     from anira.paper.gsm_symbolic.measure import measured
     from anira.paper.gsm_symbolic.tables import terminal_rows
+    from anira.site.plain import layout
 
     found = measured([out])
     if options.json:

@@ -13,7 +13,8 @@ from anira.config import UserError, to_dict, write_files
 from anira.tasks import task_class
 
 if TYPE_CHECKING:
-    from anira.report import KnobWords, Run
+    from anira.site.report.about import KnobWords
+    from anira.site.report.runs import Run
 
 SUMMARY = (
     "Write one HTML page about some runs: accuracy and depth by knob with intervals, how they came about in training, "
@@ -64,7 +65,9 @@ def write_report(
     instances: int = ReportOptions.instances,
 ) -> None:
     """Write the page about some runs, and the tables behind it if a folder is given for them."""
-    from anira.report import build, csv_text, load_runs
+    from anira.measure.csv import csv_text
+    from anira.site.report.page import build
+    from anira.site.report.runs import load_runs
 
     runs = load_runs(folders, evaluation, subtask)
     report = build(runs, instances=instances, knobs=_knobs(runs), paper=_paper(runs))
@@ -91,7 +94,7 @@ def _check(options: ReportOptions) -> None:
 
 def _knobs(runs: Sequence["Run"]) -> dict[str, "KnobWords"]:
     """Return what the tasks call their knobs; a task whose plugin was not imported has no words for it."""
-    from anira.report import KnobWords
+    from anira.site.report.about import KnobWords
 
     found = {}
     for task in {run.task for run in runs}:

@@ -15,10 +15,10 @@ from anira.cli.runs import duration
 from anira.cli.sweep import cores, sweep
 from anira.cli.training_runs import SHORT, check_agreed, expected_seconds, train_missing
 from anira.config import UserError, nearest
-from anira.experiments import EXPERIMENTS
+from anira.paper.figures import EXPERIMENTS
 
 if TYPE_CHECKING:
-    from anira.experiments.setting import Outcome, Setting
+    from anira.paper.setting import Outcome, Setting
 
 SUMMARY = (
     "Make a figure or table of the paper: train its runs or use finished ones, evaluate them, and write what they show "
@@ -86,7 +86,7 @@ def _train_missing(names: list[str], options: Options) -> None:
 
     Runs of seconds are left to the experiments: a process for each would take longer to start.
     """
-    from anira.experiments.runs import missing_presets
+    from anira.paper.found_runs import missing_presets
     from anira.sweeps.plan import Group, Plan, planned_runs
     from anira.training.estimate import estimate_lines
 
@@ -131,8 +131,8 @@ def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
 
 
 def _make(name: str, options: Options) -> "Outcome":
-    from anira.experiments import load_experiment
-    from anira.experiments.stored import forget
+    from anira.paper.figures import load_experiment
+    from anira.paper.stored import forget
 
     setting = _setting(options)
     forget(setting.out, name)
@@ -143,7 +143,7 @@ def _make(name: str, options: Options) -> "Outcome":
 
 def _setting(options: Options) -> "Setting":
     from anira.cli.train import train_preset
-    from anira.experiments.setting import Setting
+    from anira.paper.setting import Setting
 
     return Setting(
         scale=options.scale,
@@ -160,13 +160,13 @@ def _out(options: Options) -> Path:
 
 
 def _index(options: Options) -> str:
-    from anira.experiments.index import write_index
+    from anira.paper.index import write_index
 
     return f"all pages: {write_index(_out(options))}"
 
 
 def _table(done: list[_Done]) -> str:
-    from anira.analysis.tables import layout
+    from anira.site.plain import layout
 
     rows = []
     for one in done:

@@ -30,7 +30,7 @@ class Options:
 def run(argv: list[str]) -> None:
     """List the runs."""
     options = parse(Options, argv, prog="anira runs", description=SUMMARY)
-    from anira.analysis.tables import layout
+    from anira.site.plain import layout
     from anira.training.status import find_runs, run_status
 
     if not options.folder.is_dir():
@@ -78,7 +78,7 @@ def duration(seconds: float) -> str:
 def _changes(config: "TrainConfig") -> list[str]:
     """Say in what a run is not its preset."""
     from anira.config import to_dict
-    from anira.report.settings import differences
+    from anira.site.report.settings import differences
     from anira.training.presets import preset
 
     try:

@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from anira.analysis.bootstrap import DRAWS
-from anira.analysis.intervals import Estimate
 from anira.measure import choice, required
 from anira.measure.construction import explained
 from anira.measure.quantities import QUANTITIES, Quantity, quantity
-from anira.measure.reading import RunRecords, read_runs
+from anira.measure.records.reading import RunRecords, read_runs
 from anira.measure.seeds import FEWEST, over_seeds
+from anira.measure.statistics.bootstrap import DRAWS
+from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import SCHEMA, Row, make_row, make_table
 
 PRICE: Final = 0.02

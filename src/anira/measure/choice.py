@@ -5,12 +5,12 @@ from typing import Final
 
 import numpy as np
 
-from anira.analysis.association import Mean, Slope, Spearman
-from anira.analysis.bootstrap import bootstrap
-from anira.analysis.instances import instance_means, knob_index
-from anira.analysis.intervals import Estimate, proportion
-from anira.analysis.nulls import knob_nulls
-from anira.measure.reading import Records
+from anira.measure.records.instances import instance_means, knob_index
+from anira.measure.records.reading import Records
+from anira.measure.statistics.association import Mean, Slope, Spearman
+from anira.measure.statistics.bootstrap import bootstrap
+from anira.measure.statistics.estimates import Estimate, proportion
+from anira.measure.statistics.nulls import knob_nulls
 from anira.measure.tidy import Row, make_row
 
 _SUMS: Final = {

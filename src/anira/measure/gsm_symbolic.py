@@ -20,15 +20,15 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from anira.analysis.association import Slope, Spearman
-from anira.analysis.bootstrap import DRAWS, bootstrap
-from anira.analysis.instances import instance_means
-from anira.analysis.intervals import LEVEL, Estimate
-from anira.analysis.nulls import Null, knob_nulls
 from anira.config import UserError
-from anira.measure.clusters import OfClusters, clustered_mean, clustered_share
 from anira.measure.construction import explained
-from anira.measure.reading import Records, RunRecords, read_runs
+from anira.measure.records.instances import instance_means
+from anira.measure.records.reading import Records, RunRecords, read_runs
+from anira.measure.statistics.association import Slope, Spearman
+from anira.measure.statistics.bootstrap import DRAWS, bootstrap
+from anira.measure.statistics.clusters import OfClusters, clustered_mean, clustered_share
+from anira.measure.statistics.estimates import LEVEL, Estimate
+from anira.measure.statistics.nulls import Null, knob_nulls
 from anira.measure.tidy import Row, make_row, make_table
 
 TASK: Final = "gsm-symbolic"

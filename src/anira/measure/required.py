@@ -11,13 +11,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from anira.analysis.association import Mean, Spearman
-from anira.analysis.bootstrap import bootstrap
-from anira.analysis.instances import knob_index
-from anira.analysis.intervals import Estimate, Floats
-from anira.analysis.nulls import knob_nulls
 from anira.measure.choice import accuracy_rows
-from anira.measure.reading import Records, RunRecords
+from anira.measure.records.instances import knob_index
+from anira.measure.records.reading import Records, RunRecords
+from anira.measure.statistics.association import Mean, Spearman
+from anira.measure.statistics.bootstrap import bootstrap
+from anira.measure.statistics.estimates import Estimate, Floats
+from anira.measure.statistics.nulls import knob_nulls
 from anira.measure.tidy import Row, make_row
 
 _PLACE = ("knob", "number", "question")

@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 from scipy import stats
 
-from anira.analysis.intervals import LEVEL
+from anira.measure.statistics.estimates import LEVEL
 from anira.measure.tidy import SCHEMA, joined, make_table
 
 FEWEST: Final = 3

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from anira.analysis.intervals import Estimate
-from anira.analysis.nulls import Null
 from anira.measure.quantities import quantity
+from anira.measure.statistics.estimates import Estimate
+from anira.measure.statistics.nulls import Null
 
 SCHEMA: Final[dict[str, Any]] = {
     "run_id": pl.String,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from anira.config import json_text, write_file
-from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.paper.setting import Outcome, Setting, UsedRun
 from anira.site import Page, write_page
 
 

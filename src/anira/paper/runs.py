@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from anira.analysis.folders import learned
 from anira.config import UserError, to_dict
-from anira.experiments.setting import Setting, UsedRun
+from anira.measure.records.folders import learned
+from anira.paper.setting import Setting, UsedRun
 from anira.sweeps.plan import PlannedRun
 from anira.training import RunFolder
 from anira.training.status import run_status

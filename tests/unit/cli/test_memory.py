@@ -34,8 +34,8 @@ class Library:
 asked = ctypes.CDLL
 ctypes.CDLL = lambda name, *rest, **more: Library() if name is None else asked(name, *rest, **more)
 threads = torch.get_num_threads()
-import anira.analysis, anira.evaluation, anira.experiments, anira.inference
-import anira.models, anira.report, anira.tasks, anira.training
+import anira.evaluation, anira.measure, anira.paper.figures, anira.inference
+import anira.models, anira.site.report, anira.tasks, anira.training
 from pathlib import Path
 from anira.evaluation import EvaluationConfig, Subject, evaluate
 from anira.models import AniraConfig, AniraForCausalLM

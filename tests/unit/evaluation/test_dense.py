@@ -6,11 +6,11 @@ import torch
 from tests.unit.evaluation.evaluation_support import SUBJECT, evaluated, forward, model_for, read
 from tests.unit.evaluation.test_tables import LABELS
 
-from anira.analysis import summarize
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig, Overlap, evaluate
 from anira.evaluation.predict import Settings, check_one_answer, predict
 from anira.evaluation.tables import instance_table, token_table
+from anira.measure.summary import summarize
 from anira.tasks.words import Words, WordsConfig
 
 TASK = Words(WordsConfig(min_letters=6, max_letters=6))

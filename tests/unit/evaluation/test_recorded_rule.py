@@ -3,8 +3,8 @@
 import torch
 from tests.training_support import tiny_config
 
-from anira.analysis.records import load_evaluation
 from anira.evaluation import EvaluationConfig, Subject, evaluate
+from anira.measure.records.loading import load_evaluation
 from anira.models import AniraForCausalLM
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.sealing_support import edit_json, edit_table
-from tests.unit.analysis.records_support import Plan, make_tables
 from tests.unit.evaluation.evaluation_support import SUBJECT, TASKS, evaluated, model_for
+from tests.unit.measure.records_support import Plan, make_tables
 
-from anira.analysis import load_evaluation
 from anira.config import UserError
 from anira.config.sealed import write_sealed
 from anira.evaluation import EvaluationConfig, RecordFolder, evaluate
+from anira.measure.records.loading import load_evaluation
 from anira.records import RECORDS_VERSION
 
 TEXT, LONG, INT, FLOAT, TRUTH = pl.String, pl.Int64, pl.Int32, pl.Float32, pl.Boolean

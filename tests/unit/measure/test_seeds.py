@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anira.analysis.intervals import Estimate
 from anira.measure import over_seeds
+from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import Labels, make_row, make_table
 
 

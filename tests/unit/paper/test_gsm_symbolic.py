@@ -4,13 +4,13 @@ import pytest
 from tests.gsm_support import Planted, write_planted
 
 from anira.config import UserError
-from anira.experiments.setting import Setting
 from anira.paper.gsm_symbolic.make import missing, reproduce
 from anira.paper.gsm_symbolic.measure import measured
 from anira.paper.gsm_symbolic.page import make_page
 from anira.paper.gsm_symbolic.runs import REPORTED
 from anira.paper.gsm_symbolic.tables import paper_table, spread_table, terminal_rows
 from anira.paper.gsm_symbolic.verdicts import answer, verdicts
+from anira.paper.setting import Setting
 
 SIZE = {"templates": 20, "instances": 4}
 

@@ -6,9 +6,9 @@ import polars as pl
 from polars.testing import assert_frame_equal
 from tests.training_support import train_tiny
 
-from anira.experiments.setting import Setting
 from anira.paper.policies.runs import own_evaluation
 from anira.paper.runs import unfinished, used_run
+from anira.paper.setting import Setting
 from anira.sweeps.plan import PlannedRun
 from anira.training import RunFolder
 from anira.training.publish import publish_run

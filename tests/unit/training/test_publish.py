@@ -1,8 +1,9 @@
 import pytest
 from tests.training_support import assert_same_records, begin, resume, tiny_config, train_tiny
 
-from anira.analysis import choose_evaluation, load_evaluation
 from anira.config import UserError
+from anira.measure.records.folders import choose_evaluation
+from anira.measure.records.loading import load_evaluation
 from anira.training import load_run, publish_run
 from anira.training.checkpoint import latest_checkpoint
 

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from anira.analysis.tables import layout
-from anira.experiments.setting import Outcome, Setting
 from anira.paper.gsm_symbolic.measure import measured
 from anira.paper.gsm_symbolic.page import make_page
 from anira.paper.gsm_symbolic.runs import find_models, used_run
 from anira.paper.gsm_symbolic.tables import terminal_rows
 from anira.paper.gsm_symbolic.verdicts import answer, verdicts
 from anira.paper.outcome import write_outcome
+from anira.paper.setting import Outcome, Setting
+from anira.site.plain import layout
 from anira.sweeps.plan import PlannedRun
 
 NAME: Final = "gsm-symbolic"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from anira.measure.gsm_symbolic import above_rows, measure_gsm_symbolic, read_gsm_symbolic
-from anira.measure.reading import RunRecords
+from anira.measure.records.reading import RunRecords
 from anira.measure.tidy import SCHEMA, Row, make_table
 
 SPLITS: Final = ("Main", "P1", "P2")

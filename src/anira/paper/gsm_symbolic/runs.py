@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from anira.analysis.stored import read_asked
 from anira.config import UserError
 from anira.config.folder import subfolders
-from anira.experiments.setting import Setting, UsedRun
+from anira.measure.records.stored import read_asked
+from anira.paper.setting import Setting, UsedRun
 from anira.records import ASKED
 
 FOLDER: Final = "gsm-symbolic"

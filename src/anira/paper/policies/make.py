@@ -6,9 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from anira.analysis.stored import read_asked
-from anira.analysis.tables import layout
-from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.measure.records.stored import read_asked
 from anira.models.policies import policy_names
 from anira.paper.outcome import write_outcome
 from anira.paper.policies.measure import Compared, compared, is_shallow
@@ -24,6 +22,8 @@ from anira.paper.policies.runs import (
 )
 from anira.paper.policies.verdicts import answer, verdicts
 from anira.paper.runs import unfinished, used_run
+from anira.paper.setting import Outcome, Setting, UsedRun
+from anira.site.plain import layout
 from anira.sweeps.plan import PlannedRun
 
 TWINS: Final = {"words": "words-z6"}

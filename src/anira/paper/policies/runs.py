@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from anira.analysis.folders import find_evaluations
-from anira.analysis.stored import read_asked
 from anira.config import UserError, nearest
 from anira.evaluation import EvaluationConfig, evaluate
-from anira.experiments.files import evaluated, records_folder
-from anira.experiments.setting import Setting, UsedRun
+from anira.measure.records.folders import find_evaluations
+from anira.measure.records.stored import read_asked
 from anira.models.policies import ComputePolicy, Rules, ThresholdRange, policy_class
 from anira.models.policies.rules import threshold_rule
+from anira.paper.files import evaluated, records_folder
+from anira.paper.setting import Setting, UsedRun
 from anira.sweeps.plan import Group, Plan, PlannedRun, planned_runs
 from anira.tasks import make_task
 from anira.training import RunFolder, TrainConfig

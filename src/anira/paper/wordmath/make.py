@@ -5,15 +5,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from anira.analysis.stored import read_asked
-from anira.analysis.tables import layout
-from anira.experiments.setting import Outcome, Setting, UsedRun
+from anira.measure.records.stored import read_asked
 from anira.paper.outcome import write_outcome
 from anira.paper.runs import unfinished, used_run
+from anira.paper.setting import Outcome, Setting, UsedRun
 from anira.paper.wordmath.measure import Found, measured
 from anira.paper.wordmath.page import answer, make_page, table_texts, verdicts
 from anira.paper.wordmath.runs import FORMS, evaluations, label, plan
 from anira.site import Page
+from anira.site.plain import layout
 from anira.sweeps.plan import PlannedRun
 
 NAME: Final = "wordmath"

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from anira.evaluation import EvaluationConfig
-from anira.experiments.files import evaluated
-from anira.experiments.setting import Setting, UsedRun
+from anira.paper.files import evaluated
+from anira.paper.setting import Setting, UsedRun
 from anira.sweeps.plan import Group, Plan, PlannedRun, planned_runs
 from anira.training import RunFolder
 

@@ -1,0 +1,148 @@
+"""From folders to records in memory: the evaluations of each run, by what they did to the depths.
+
+A run's own evaluations let the policy choose. Beside them there may be evaluations with every token forced to one
+depth, and with virtual exits. All are matched by step, and joined by instance: row i of a knob is always the same
+instance, whatever the number of instances.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from anira.config import UserError
+from anira.measure.records.folders import choose_evaluation, find_evaluations
+from anira.measure.records.instances import instance_table
+from anira.measure.records.loading import find_subtasks, load_evaluation
+from anira.measure.records.stored import read_asked, run_config
+from anira.measure.tidy import Labels
+from anira.records import ASKED
+from anira.records.overrides import forced_depth
+
+SETTLED: Final = 0.03
+"""Relative change of a state below which it counts as settled: the threshold of Huginn's latent criterion."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """One evaluation of one subtask."""
+
+    labels: Labels
+    max_depth: int
+    instances: pl.DataFrame
+    """A row per instance, with the sums over its tokens, and `number`, its place among those of its knob."""
+    answers: pl.DataFrame
+    """A row per answer token: knob, number, position, exit_depth, ce."""
+    depths: Mapping[int, int]
+    """Exit depth -> how many tokens have it."""
+    settled: int | None
+    """Tokens whose state the last iteration changed by less than SETTLED of its norm; null where it was not noted."""
+
+    @property
+    def seen(self) -> pl.DataFrame:
+        """The instances at knobs of training."""
+        return self.instances.filter(pl.col("split") == "seen")
+
+    @property
+    def hardest(self) -> int | None:
+        """The largest knob of training that was evaluated."""
+        return self.seen["knob"].max()  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class RunRecords:
+    """All evaluations of one run at one step, of one subtask."""
+
+    own: tuple[Records, ...]
+    """Those in which the policy chose, the main one first."""
+    forced: Mapping[int, Records]
+    """Depth -> the evaluation with every token forced to it."""
+    virtual: tuple[Records, ...]
+
+    @property
+    def main(self) -> Records:
+        """The evaluation by the policy's default rule."""
+        return self.own[0]
+
+
+def read_runs(records: Path | Sequence[Path]) -> Iterator[RunRecords]:
+    """Yield the records of each run below some paths: run folders, or folders of single evaluations."""
+    paths = [records] if isinstance(records, Path) else list(records)
+    if not paths:
+        raise UserError("name at least one run folder or evaluation folder")
+    for folders in _by_run([folder for path in paths for folder in _evaluations(path)]):
+        for subtask in find_subtasks(folders[-1]):
+            yield _read_run(folders, subtask)
+
+
+def _evaluations(path: Path) -> list[Path]:
+    """Return the evaluation at a path, or those of a run at the step of its main one, which stands last."""
+    main = choose_evaluation(path)
+    if (path / ASKED).is_file():
+        return [main]
+    step = read_asked(main)["step"]
+    found = [folder for folder in find_evaluations(path) if folder.name != main.name]
+    asked = {folder: read_asked(folder) for folder in found}
+    return [folder for folder in found if asked[folder]["step"] == step and asked[folder]["complete"]] + [main]
+
+
+def _by_run(folders: Sequence[Path]) -> list[list[Path]]:
+    """Return folders grouped by run and step, the main evaluation of each group last."""
+    groups: dict[tuple[str, int], list[Path]] = {}
+    for folder in folders:
+        asked = read_asked(folder)
+        groups.setdefault((asked["run_id"], asked["step"]), []).append(folder)
+    return [sorted(group, key=_is_main) for group in groups.values()]
+
+
+def _is_main(folder: Path) -> bool:
+    return folder.name == "final" and not read_asked(folder).get("override")
+
+
+def _read_run(folders: Sequence[Path], subtask: str) -> RunRecords:
+    own: dict[tuple[Any, ...], Records] = {}
+    forced: dict[int, Records] = {}
+    virtual: list[Records] = []
+    for folder in reversed(folders):
+        override = str(read_asked(folder).get("override", ""))
+        depth = forced_depth(override)
+        if not override:
+            read = _read(folder, subtask)
+            own.setdefault((read.labels.select, read.labels.threshold, read.labels.decode), read)
+        elif depth is not None:
+            forced.setdefault(depth, _read(folder, subtask))
+        elif override == "virtual":
+            virtual.append(_read(folder, subtask))
+    if not own:
+        raise UserError(f"{folders[-1].parent} has no evaluation in which the policy chose the depths")
+    return RunRecords(tuple(own.values()), dict(sorted(forced.items())), tuple(virtual))
+
+
+def _read(folder: Path, subtask: str) -> Records:
+    evaluation = load_evaluation(folder, subtask or None)
+    first = pl.col("instance_id").min().over("knob")
+    instances = instance_table(evaluation).with_columns(number=pl.col("instance_id") - first)
+    tokens = evaluation.tokens.filter(pl.col("target_kind") == "answer")
+    ce, change = (_column(evaluation.tokens, name) for name in ("ce", "change"))  # older records do not have them
+    answers = evaluation.collect(tokens.select("instance_id", "position", pl.col("exit_depth").cast(pl.Int64), ce))
+    places = instances.select("instance_id", "knob", "number", "split")
+    counts = evaluation.collect(evaluation.tokens.group_by("exit_depth").agg(pl.len()))
+    settled = evaluation.collect(
+        evaluation.tokens.select(pl.when(change.null_count() == 0).then((change < SETTLED).sum()))
+    )
+    row = instances.row(0, named=True)
+    policy = run_config(folder).get("model", {}).get("policy", {}).get("name", row["variant"])
+    return Records(
+        Labels(policy=policy, **{name: row[name] for name in Labels.__dataclass_fields__ if name != "policy"}),
+        int(row["full_iterations"] // max(1, row["num_tokens"])),
+        instances,
+        answers.join(places, on="instance_id"),
+        dict(counts.iter_rows()),
+        settled.item(),
+    )
+
+
+def _column(table: pl.LazyFrame, name: str) -> pl.Expr:
+    return pl.col(name) if name in table.collect_schema().names() else pl.lit(None, pl.Float64).alias(name)

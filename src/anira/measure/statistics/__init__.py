@@ -1,0 +1,1 @@
+"""The mathematics of estimates: intervals, resampling, shuffling, correlations and linear fits. No tables, no files."""

@@ -1,0 +1,57 @@
+"""The page of claims: what the experiments that were made at this scale say about each claim of the paper.
+
+Verdicts are computed by the experiments from their records, and stored in their JSON; this one gathers them from there.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from anira.config import UserError, from_dict
+from anira.measure.claims.knob import Claim
+from anira.measure.claims.paper import PAPER_CLAIMS
+from anira.paper.claims.page import JudgedClaim, claims_sheet, claims_table
+from anira.paper.figures import EXPERIMENTS
+from anira.paper.files import make_files
+from anira.paper.setting import Outcome, Setting
+from anira.paper.stored import read_stored
+
+NAME = "claims"
+
+
+def reproduce(setting: Setting) -> Outcome:
+    """Make claims.json, claims.csv and claims.html from the files of the other experiments."""
+    made = {name: found for name in EXPERIMENTS if name != NAME and (found := read_stored(setting.out, name))}
+    if not made:
+        raise UserError(f"{setting.out} has no experiment yet that judges a claim: anira reproduce all makes them")
+    other = {name: found["scale"] for name, found in made.items() if found["scale"] != setting.scale}
+    if other:
+        name, scale = next(iter(other.items()))
+        raise UserError(f"{setting.out / name}.json is of scale {scale}, not {setting.scale}: use another --out")
+    judged = [_judged(key, made) for key in PAPER_CLAIMS]
+    sheet = claims_sheet(judged, setting.scale, missing=[name for name in EXPERIMENTS if name not in (NAME, *made)])
+    return make_files(setting, sheet, runs=[], figures=[], tables={NAME: claims_table(judged)}, beside=_beside(judged))
+
+
+def _judged(key: str, made: dict[str, dict[str, Any]]) -> JudgedClaim:
+    """Gather what experiments say about a claim, and in what their runs were smaller than the paper's."""
+    found = {name: _claims(name, one_made["claims"].get(key, [])) for name, one_made in made.items()}
+    speaking = [name for name, claims in found.items() if claims]
+    shrunk: dict[str, list[str]] = {}
+    for run in [run for name in speaking for run in made[name]["runs"]]:
+        own = shrunk.setdefault(run["preset"].split("-")[0], [])
+        own += [line for line in run["shrunk"] if line not in own]
+    return JudgedClaim(
+        key=key, settings=tuple((name, claim) for name in speaking for claim in found[name]), shrunk=shrunk
+    )
+
+
+def _claims(name: str, stored: Sequence[dict[str, Any]]) -> list[Claim]:
+    try:
+        return [from_dict(Claim, one) for one in stored]
+    except UserError as error:
+        raise UserError(f"{name}.json has claims of another form; make it again with anira reproduce {name}") from error
+
+
+def _beside(judged: list[JudgedClaim]) -> dict[str, Any]:
+    verdicts = {one.key: {"verdict": one.verdict.word, "reason": one.verdict.reason} for one in judged}
+    return {"verdicts": verdicts}

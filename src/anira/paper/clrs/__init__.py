@@ -1,0 +1,1 @@
+"""Accuracy and depth against input size, for every subtask of CLRS-Text."""

@@ -1,0 +1,1 @@
+"""Measured time and cache bytes of decoding against depth."""

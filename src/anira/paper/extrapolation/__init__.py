@@ -1,0 +1,1 @@
+"""MANO beyond the trained sizes: adaptive, fixed and unshared."""

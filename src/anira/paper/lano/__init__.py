@@ -1,0 +1,1 @@
+"""Does expected depth follow the parser's work on LANO?"""

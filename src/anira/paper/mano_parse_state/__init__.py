@@ -1,0 +1,1 @@
+"""Depth of MANO's question tokens by the state of the parse."""

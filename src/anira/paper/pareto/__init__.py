@@ -1,0 +1,1 @@
+"""Accuracy against depth for other rules and thresholds of selection."""

@@ -1,0 +1,1 @@
+"""Pages of tables and drawn charts, until they have moved to the page engine."""
