@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from anira.measure import choice, required
+from anira.measure import alignment, choice, required, solver
 from anira.measure.construction import explained
 from anira.measure.quantities import QUANTITIES, Quantity, quantity
-from anira.measure.records.reading import RunRecords, read_runs
+from anira.measure.records.reading import Records, RunRecords, read_runs
 from anira.measure.seeds import FEWEST, over_seeds
 from anira.measure.statistics.bootstrap import DRAWS
 from anira.measure.statistics.estimates import Estimate
@@ -44,22 +44,32 @@ def measure(
     """
     rows: list[Row] = []
     for run in read_runs(records):
-        rows += _rows(run, price, np.random.default_rng(seed), draws)
+        rows += _rows(run, price, seed, draws)
         if progress is not None:
             progress(1)
     return make_table(map(explained, rows))
 
 
-def _rows(run: RunRecords, price: float, rng: np.random.Generator, draws: int) -> Iterator[Row]:
-    main = run.main
-    yield make_row(main.labels, "max_depth", Estimate(float(main.max_depth)), n=1)
+def evaluation_rows(one: Records, *, draws: int = DRAWS, seed: int = 0) -> Iterator[Row]:
+    """Yield all estimates of one evaluation by itself."""
+    # A stream for each part: an estimate does not depend on which others are made.
+    depth_rng, knob_rng, probe_rng, cost_rng = np.random.default_rng(seed).spawn(4)
+    yield from choice.accuracy_rows(one)
+    yield from choice.baseline_rows(one)
+    yield from choice.hardest_rows(one)
+    yield from choice.depth_rows(one, rng=depth_rng, draws=draws)
+    yield from choice.cost_rows(one, rng=cost_rng, draws=draws)
+    yield from choice.constancy_rows(one)
+    yield from alignment.alignment_rows(one, rng=knob_rng, draws=draws)
+    yield from alignment.position_rows(one)
+    yield from solver.probe_rows(one, rng=probe_rng, draws=draws)
+
+
+def _rows(run: RunRecords, price: float, seed: int, draws: int) -> Iterator[Row]:
+    rng = np.random.default_rng(seed).spawn(5)[4]
+    yield make_row(run.main.labels, "max_depth", Estimate(float(run.main.max_depth)), n=1)
     for one in run.own:
-        yield from choice.accuracy_rows(one)
-        yield from choice.hardest_rows(one)
-        yield from choice.cost_rows(one, rng=rng, draws=draws)
-        yield from choice.depth_rows(one, rng=rng, draws=draws)
-        yield from choice.constancy_rows(one)
-        yield from choice.alignment_rows(one, rng=rng, draws=draws)
+        yield from evaluation_rows(one, draws=draws, seed=seed)
     yield from required.forced_rows(run)
     yield from required.settled_rows(run)
     yield from required.need_rows(run, rng=rng, draws=draws)

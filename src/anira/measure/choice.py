@@ -1,74 +1,102 @@
-"""What the policy's own choice brings and takes: accuracy, depth and cost."""
+"""What the policy's own choice brings and takes: accuracy, depth and cost, by knob and over knobs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
+import polars as pl
 
-from anira.measure.records.instances import instance_means, knob_index
+from anira.measure.records.instances import knob_index
 from anira.measure.records.reading import Records
-from anira.measure.statistics.association import Mean, Slope, Spearman
+from anira.measure.splits import splits
+from anira.measure.statistics.association import Mean
 from anira.measure.statistics.bootstrap import bootstrap
-from anira.measure.statistics.estimates import Estimate, proportion
-from anira.measure.statistics.nulls import knob_nulls
+from anira.measure.statistics.estimates import Estimate, Ints, proportion
 from anira.measure.tidy import Row, make_row
 
-_SUMS: Final = {
-    "iterations": "iterations",
-    "flops": "flops",
-    "kv_slots": "kv_slots",
-    "decisions": "decisions",
+_RATIOS: Final = {
+    "iterations": ("iterations", "num_tokens"),
+    "flops": ("flops", "num_tokens"),
+    "kv_slots": ("kv_slots", "num_tokens"),
+    "decisions": ("decisions", "num_tokens"),
+    "iterations_share": ("iterations", "full_iterations"),
+    "flops_share": ("flops", "full_flops"),
+    "kv_share": ("kv_slots", "full_kv_slots"),
+    "unread_share": ("unread", "iterations"),
 }
-"""Quantity per token -> the column that is summed."""
-_NO_SEEN = "no knob of training was evaluated"
+"""Quantity -> the column that is summed above the line, and the one below it."""
+_HELD_OUT: Final = "meta_held_out"
+_NO_SEEN: Final = "no knob of training was evaluated"
+Part = tuple[str, int | None, pl.DataFrame]
+"""Split, knob, and the instances there."""
+
+
+def parts(table: pl.DataFrame) -> Iterator[Part]:
+    """Yield the instances at each knob, then those over several (splits.py)."""
+    for (knob, split), part in table.group_by("knob", "split", maintain_order=True):
+        assert isinstance(knob, int)
+        yield str(split), knob, part
+    for split, kept in splits(table).items():
+        yield split, None, table.filter(pl.Series(kept))
 
 
 def accuracy_rows(one: Records, name: str = "accuracy", subset: str = "all") -> Iterator[Row]:
-    """Yield the share of right answers by knob and over the knobs of training, with Wilson intervals."""
-    for (knob, split), part in one.instances.group_by("knob", "split", maintain_order=True):
-        share = proportion(int(part["correct"].sum()), len(part))
-        yield make_row(one.labels, name, share, n=len(part), split=str(split), knob=_whole(knob), subset=subset)
-    yield make_row(one.labels, name, _share(one, None), n=len(one.seen), subset=subset)
+    """Yield the share of right answers with its Wilson interval."""
+    for split, knob, part in parts(one.instances):
+        yield make_row(one.labels, name, _share(part), n=len(part), split=split, knob=knob, subset=subset)
+
+
+def baseline_rows(one: Records) -> Iterator[Row]:
+    """Yield what accuracy is held against: the commonest answer, the lenient rule, questions kept from training."""
+    for split, knob, part in parts(one.instances):
+        row = partial(make_row, one.labels, n=len(part), split=split, knob=knob)
+        # The baseline knows the knob: it gives each its own commonest answer.
+        commonest = part.group_by("knob").agg(pl.col("answer").unique_counts().max())["answer"].sum()
+        yield row("majority", Estimate(float(commonest) / len(part)))
+        yield row("lenient_accuracy", _share(part, "lenient_correct"))
+        known = part["seen_in_training"].drop_nulls()
+        if len(known):
+            yield row("seen_in_training", Estimate(float(known.cast(pl.Float64).sum()) / len(known)))
+        held_out = part.filter(pl.col(_HELD_OUT) == 1) if _HELD_OUT in part.columns else part.clear()
+        if len(held_out):
+            yield row("held_out_accuracy", _share(held_out), n=len(held_out))
 
 
 def hardest_rows(one: Records) -> Iterator[Row]:
     """Yield accuracy at the hardest knob of training, once more under a name of its own."""
     hardest = one.hardest
-    estimate = Estimate(None, reason=_NO_SEEN) if hardest is None else _share(one, hardest)
-    yield make_row(one.labels, "accuracy_hardest", estimate, n=_count(one, hardest), knob=hardest)
-
-
-def cost_rows(one: Records, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
-    """Yield what a token costs over the knobs of training: sums over all tokens, divided by their number."""
-    table = one.seen
-    knobs, index = knob_index(table)
-    whole = np.zeros_like(index)
-    means = {
-        name: Mean(table[column], table["num_tokens"], whole, 1, undefined=_NO_SEEN) for name, column in _SUMS.items()
-    }
-    found = bootstrap(means, index, rng=rng, draws=draws) if knobs else {}
-    for name in _SUMS:
-        estimate = found[name][0] if knobs else Estimate(None, reason=_NO_SEEN)
-        yield make_row(one.labels, name, estimate, n=len(table))
+    part = one.seen.filter(pl.col("knob") == hardest)
+    estimate = Estimate(None, reason=_NO_SEEN) if hardest is None else _share(part)
+    yield make_row(one.labels, "accuracy_hardest", estimate, n=len(part), knob=hardest)
 
 
 def depth_rows(one: Records, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
-    """Yield mean depth by knob and over the knobs of training, of answer and of prompt tokens apart."""
+    """Yield mean depth: of answer tokens (of right answers too), of prompt tokens, and the expected depth."""
     table = one.instances
-    knobs, index = knob_index(table)
-    split = dict(table.select("knob", "split").unique().iter_rows())
-    seen = np.where((table["split"] == "seen").to_numpy(), 0, -1)
-    means = {}
-    for kind in ("answer", "prompt"):
-        sums, counts = table[f"{kind}_depth"], table[f"{kind}_tokens"]
-        means[kind] = Mean(sums, counts, index, len(knobs), undefined=f"no {kind} tokens")
-        means[f"{kind} seen"] = Mean(sums, counts, seen, 1, undefined=f"no {kind} tokens")
-    found = bootstrap(means, index, rng=rng, draws=draws)
-    sizes = np.bincount(index).tolist()
-    for kind in ("answer", "prompt"):
-        for knob, estimate, size in zip(knobs, found[kind], sizes, strict=True):
-            yield make_row(one.labels, "depth", estimate, n=size, split=split[knob], knob=knob, subset=kind)
-        yield make_row(one.labels, "depth", found[f"{kind} seen"][0], n=len(one.seen), subset=kind)
+    correct = table["correct"].to_numpy()
+    everyone = np.ones_like(correct)
+    columns = {
+        ("depth", "answer"): ("answer", everyone),
+        ("depth", "right"): ("answer", correct),
+        ("depth", "prompt"): ("prompt", everyone),
+        ("expected_depth", "answer"): ("expected", everyone),
+    }
+    means = {
+        key: (table[f"{name}_depth"], table[f"{name}_tokens"], kept, "no such tokens")
+        for key, (name, kept) in columns.items()
+    }
+    yield from _mean_rows(one, means, rng, draws)
+
+
+def cost_rows(one: Records, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
+    """Yield what tokens cost, as ratios of sums over instances."""
+    everyone = np.ones(len(one.instances), dtype=bool)
+    means = {
+        (name, "all"): (one.instances[above], one.instances[below], everyone, "nothing to compare with")
+        for name, (above, below) in _RATIOS.items()
+    }
+    yield from _mean_rows(one, means, rng, draws)
 
 
 def constancy_rows(one: Records) -> Iterator[Row]:
@@ -77,33 +105,35 @@ def constancy_rows(one: Records) -> Iterator[Row]:
     yield make_row(one.labels, "modal_share", Estimate(max(one.depths.values()) / total), n=total)
 
 
-def alignment_rows(one: Records, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
-    """Yield slope and Spearman of answer depth over the knob, with what they are when depth is shuffled."""
-    table = one.seen
-    knob, depth = table["knob"].to_numpy().astype(np.float64), instance_means(table, "exit_depth")
-    rows = np.flatnonzero(~np.isnan(depth))
-    knob, depth = knob[rows], depth[rows]
-    names = ("knob", "depth")
-    statistics: dict[str, Slope | Spearman] = {
-        "slope": Slope(knob, depth, names=names),
-        "spearman_knob": Spearman(knob, depth, np.arange(len(knob)), len(knob), names=names),
-    }
-    found = bootstrap(statistics, knob.astype(np.int64), rng=rng, draws=draws)
-    nulls = knob_nulls(knob, depth, rng=rng)
-    for (name, (estimate,)), null in zip(found.items(), nulls, strict=True):
-        yield make_row(one.labels, name, estimate, n=len(knob), null=null)
+def _mean_rows(
+    one: Records,
+    means: dict[tuple[str, str], tuple[pl.Series, pl.Series, Ints, str]],
+    rng: np.random.Generator,
+    draws: int,
+) -> Iterator[Row]:
+    """Yield ratios of sums by knob and over knobs; all of them see the same resamples."""
+    table = one.instances
+    knobs, index = knob_index(table)
+    over = splits(table)
+    statistics = {}
+    for (name, subset), (above, below, kept, undefined) in means.items():
+        groups = {"": (index, len(knobs)), **{split: (np.where(rows, 0, -1), 1) for split, rows in over.items()}}
+        for split, (group, count) in groups.items():
+            chosen = np.where(kept, group, -1)
+            statistics[f"{name} {subset} {split}"] = Mean(above, below, chosen, count, undefined=undefined)
+    found = bootstrap(statistics, index, rng=rng, draws=draws)
+    places = [*_knob_places(table), *((split, None, int(rows.sum())) for split, rows in over.items())]
+    for name, subset in means:
+        estimates = [*found[f"{name} {subset} "], *(found[f"{name} {subset} {split}"][0] for split in over)]
+        for (split, knob, size), estimate in zip(places, estimates, strict=True):
+            yield make_row(one.labels, name, estimate, n=size, split=split, knob=knob, subset=subset)
 
 
-def _share(one: Records, knob: int | None) -> Estimate:
-    """Return the share of right answers at a knob, or over the knobs of training."""
-    table = one.seen if knob is None else one.seen.filter(one.seen["knob"] == knob)
-    return proportion(int(table["correct"].sum()), len(table))
+def _knob_places(table: pl.DataFrame) -> Iterable[tuple[str, int, int]]:
+    """Return split, knob and number of instances of each knob, in order."""
+    rows = table.group_by("split", "knob").agg(pl.len()).sort("knob").iter_rows()
+    return [(str(split), int(knob), int(size)) for split, knob, size in rows]
 
 
-def _count(one: Records, knob: int | None) -> int:
-    return 0 if knob is None else int((one.seen["knob"] == knob).sum())
-
-
-def _whole(value: object) -> int:
-    assert isinstance(value, int)
-    return value
+def _share(part: pl.DataFrame, column: str = "correct") -> Estimate:
+    return proportion(int(part[column].sum()), len(part))

@@ -19,94 +19,76 @@ class Quantity:
     """Whether a page shows the value times 100."""
 
 
-_SHARE = "share of instances"
 POINTS: Final = "difference of shares"
 """Unit of what pages show in percentage points."""
-_DEPTH = "iterations"
+_DEPTH: Final = "iterations"
+_SLOPE: Final = "iterations per unit of the knob"
+_RANK: Final = "rank correlation"
+
+
+def _share(name: str, sentence: str, of: str = "instances") -> Quantity:
+    return Quantity(name, f"share of {of}", sentence, digits=1, percent=True)
+
+
+def _points(name: str, sentence: str) -> Quantity:
+    return Quantity(name, POINTS, sentence, digits=1, percent=True)
+
+
 _ALL: Final = (
     Quantity("max_depth", _DEPTH, "Iterations on offer.", digits=0),
-    Quantity("accuracy", _SHARE, "Share of instances answered right.", digits=1, percent=True),
-    Quantity(
-        "accuracy_hardest", _SHARE, "Share answered right at the hardest knob of training.", digits=1, percent=True
-    ),
+    _share("accuracy", "Share of instances answered right."),
+    _share("accuracy_hardest", "Share answered right at the hardest knob of training."),
+    _share("lenient_accuracy", "Share right under the task's lenient rule."),
+    _share("held_out_accuracy", "Share right among the questions kept from training."),
+    _share("majority", "Share that always giving a knob's commonest answer would get right."),
+    _share("seen_in_training", "Share of questions that training has shown."),
     Quantity("depth", _DEPTH, "Mean exit depth per token; the subset says of which tokens."),
-    Quantity(
-        "modal_share", "share of tokens", "Share of tokens that have the most common depth.", digits=1, percent=True
-    ),
+    Quantity("expected_depth", _DEPTH, "Mean expected depth per answer token, by the policy's distribution."),
+    _share("modal_share", "Share of tokens that have the most common depth.", "tokens"),
     Quantity("iterations", "iterations per token", "Executed iterations of the core per token, prompt included."),
-    Quantity(
-        "flops", "FLOPs per token", "FLOPs of the whole model per token: execution, decisions and all else.", digits=0
-    ),
+    Quantity("flops", "FLOPs per token", "FLOPs of the whole model per token, decisions included.", digits=0),
     Quantity("kv_slots", "slots per token", "Key-value slots that the core keeps per token."),
     Quantity("decisions", "decisions per token", "How often the policy decided per token."),
-    Quantity("slope", "iterations per unit of the knob", "Slope of answer depth over the knob, by least squares."),
-    Quantity("spearman_knob", "rank correlation", "Spearman correlation of answer depth with the knob."),
+    _share("iterations_share", "Executed iterations, as a share of those at full depth.", "iterations"),
+    _share("flops_share", "FLOPs of the whole model, as a share of those at full depth.", "FLOPs"),
+    _share("kv_share", "Key-value slots of the core, as a share of those at full depth.", "slots"),
+    _share("unread_share", "Iterations executed beyond the one that was read out.", "iterations"),
+    Quantity("slope", _SLOPE, "Slope of answer depth over the knob, by least squares."),
+    Quantity("spearman_knob", _RANK, "Spearman correlation of answer depth with the knob."),
+    Quantity("expected_slope", _SLOPE, "Slope of expected answer depth over the knob, by least squares."),
+    Quantity("expected_spearman", _RANK, "Spearman correlation of expected answer depth with the knob."),
+    _share("r2_position", "Share of the variance of depth that the position of a token explains.", "variance"),
+    _share("r2_knob", "Share of the variance of depth that the knob explains.", "variance"),
+    _share("r2_both", "Share of the variance of depth that position and knob explain together.", "variance"),
+    Quantity("probe_pooled", _RANK, "Spearman correlation of depth with the probe that the subset names, all tokens."),
+    Quantity("probe_within", _RANK, "The same within each instance, mean over instances."),
+    Quantity("expected_probe_pooled", _RANK, "Spearman correlation of expected depth with a probe, all tokens."),
+    Quantity("expected_probe_within", _RANK, "The same within each instance, mean over instances."),
+    _share("forced_accuracy", "Share answered right with every token forced to the depth that the subset names."),
+    _points("need", "Accuracy at the policy's own or full depth less that at forced depth 1, hardest knob."),
     Quantity(
-        "forced_accuracy",
-        _SHARE,
-        "Share answered right with every token forced to the depth that the subset names.",
-        digits=1,
-        percent=True,
+        "oracle_depth", _DEPTH, "Smallest forced depth from which the answer stays right; mean."
     ),
-    Quantity(
-        "need",
-        POINTS,
-        "Accuracy at the policy's own or full depth less accuracy with every token forced to depth 1, hardest knob.",
-        digits=1,
-        percent=True,
-    ),
-    Quantity(
-        "oracle_depth",
-        _DEPTH,
-        "Smallest forced depth from which the answer stays right, mean over instances that have one.",
-    ),
-    Quantity("spearman_oracle", "rank correlation", "Spearman correlation of answer depth with oracle depth."),
+    Quantity("spearman_oracle", _RANK, "Spearman correlation of answer depth with oracle depth."),
     Quantity(
         "regret",
         "nats",
         "Cross-entropy plus price times depth at the chosen depth, less the least over depths; mean per answer token.",
         digits=3,
     ),
+    _share("settled", "Share of tokens whose state the last iteration changes by less than 3% of its norm.", "tokens"),
+    _share("virtual_accuracy", "Share answered right when all iterations run and the state at the exit is picked."),
+    _points("real_less_virtual", "Accuracy with real exits less accuracy with virtual ones, on the same instances."),
     Quantity(
-        "settled",
-        "share of tokens",
-        "Share of tokens whose state the last of all iterations changes by less than 3% of its norm.",
-        digits=1,
+        "spread",
+        "share of instances",
+        "Standard deviation of accuracy over data sets of one question per template.",
         percent=True,
     ),
-    Quantity(
-        "virtual_accuracy",
-        _SHARE,
-        "Share answered right with virtual exits: all iterations run, and the state at the exit is picked.",
-        digits=1,
-        percent=True,
-    ),
-    Quantity(
-        "real_less_virtual",
-        POINTS,
-        "Accuracy with real exits less accuracy with virtual ones, on the same instances.",
-        digits=1,
-        percent=True,
-    ),
-    Quantity(
-        "spread", _SHARE, "Standard deviation of accuracy over data sets of one question per template.", percent=True
-    ),
-    Quantity("lowest", _SHARE, "Accuracy on the data set with the fewest right answers.", digits=1, percent=True),
-    Quantity("highest", _SHARE, "Accuracy on the data set with the most right answers.", digits=1, percent=True),
-    Quantity(
-        "above_curve",
-        POINTS,
-        "Accuracy less that of fixed depths of the same model at the same mean answer depth, on the same questions.",
-        digits=1,
-        percent=True,
-    ),
-    Quantity(
-        "above_fixed",
-        POINTS,
-        "Accuracy less that of trained fixed depths at equal compute; the subset names the compute.",
-        digits=1,
-        percent=True,
-    ),
+    _share("lowest", "Accuracy on the data set with the fewest right answers."),
+    _share("highest", "Accuracy on the data set with the most right answers."),
+    _points("above_curve", "Accuracy less that of fixed depths of the same model at the same mean answer depth."),
+    _points("above_fixed", "Accuracy less that of trained fixed depths at equal compute, which the subset names."),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -7,6 +7,7 @@ instance, whatever the number of instances.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ import polars as pl
 from anira.config import UserError
 from anira.measure.records.folders import choose_evaluation, find_evaluations
 from anira.measure.records.instances import instance_table
-from anira.measure.records.loading import find_subtasks, load_evaluation
+from anira.measure.records.loading import Evaluation, find_subtasks, load_evaluation
 from anira.measure.records.stored import read_asked, run_config
 from anira.measure.tidy import Labels
 from anira.records import ASKED
@@ -29,16 +30,33 @@ SETTLED: Final = 0.03
 class Records:
     """One evaluation of one subtask."""
 
+    evaluation: Evaluation
     labels: Labels
     max_depth: int
     instances: pl.DataFrame
     """A row per instance, with the sums over its tokens, and `number`, its place among those of its knob."""
-    answers: pl.DataFrame
-    """A row per answer token: knob, number, position, exit_depth, ce."""
-    depths: Mapping[int, int]
-    """Exit depth -> how many tokens have it."""
-    settled: int | None
-    """Tokens whose state the last iteration changed by less than SETTLED of its norm; null where it was not noted."""
+
+    @cached_property
+    def answers(self) -> pl.DataFrame:
+        """A row per answer token: knob, number, split, position, exit_depth, ce."""
+        tokens = self.evaluation.tokens.filter(pl.col("target_kind") == "answer")
+        columns = tokens.select("instance_id", "position", pl.col("exit_depth").cast(pl.Int64), _column(tokens, "ce"))
+        places = self.instances.select("instance_id", "knob", "number", "split")
+        return self.evaluation.collect(columns).join(places, on="instance_id")
+
+    @cached_property
+    def depths(self) -> dict[int, int]:
+        """Exit depth -> how many tokens have it."""
+        counts = self.evaluation.collect(self.evaluation.tokens.group_by("exit_depth").agg(pl.len()))
+        return dict(counts.iter_rows())
+
+    @cached_property
+    def settled(self) -> int | None:
+        """Tokens whose state the last iteration changed by less than SETTLED of its norm; None where it is unknown."""
+        change = _column(self.evaluation.tokens, "change")
+        settled = pl.when(change.null_count() == 0).then((change < SETTLED).sum())
+        found: int | None = self.evaluation.collect(self.evaluation.tokens.select(settled)).item()
+        return found
 
     @property
     def seen(self) -> pl.DataFrame:
@@ -121,28 +139,23 @@ def _read_run(folders: Sequence[Path], subtask: str) -> RunRecords:
 
 
 def _read(folder: Path, subtask: str) -> Records:
-    evaluation = load_evaluation(folder, subtask or None)
+    return read_records(load_evaluation(folder, subtask or None))
+
+
+def read_records(evaluation: Evaluation) -> Records:
+    """Return the instances of an evaluation, and whose they are; tokens stay on disk until they are asked for."""
     first = pl.col("instance_id").min().over("knob")
     instances = instance_table(evaluation).with_columns(number=pl.col("instance_id") - first)
-    tokens = evaluation.tokens.filter(pl.col("target_kind") == "answer")
-    ce, change = (_column(evaluation.tokens, name) for name in ("ce", "change"))  # older records do not have them
-    answers = evaluation.collect(tokens.select("instance_id", "position", pl.col("exit_depth").cast(pl.Int64), ce))
-    places = instances.select("instance_id", "knob", "number", "split")
-    counts = evaluation.collect(evaluation.tokens.group_by("exit_depth").agg(pl.len()))
-    settled = evaluation.collect(
-        evaluation.tokens.select(pl.when(change.null_count() == 0).then((change < SETTLED).sum()))
-    )
     row = instances.row(0, named=True)
-    policy = run_config(folder).get("model", {}).get("policy", {}).get("name", row["variant"])
+    policy = run_config(evaluation.folder).get("model", {}).get("policy", {}).get("name", row["variant"])
     return Records(
+        evaluation,
         Labels(policy=policy, **{name: row[name] for name in Labels.__dataclass_fields__ if name != "policy"}),
         int(row["full_iterations"] // max(1, row["num_tokens"])),
         instances,
-        answers.join(places, on="instance_id"),
-        dict(counts.iter_rows()),
-        settled.item(),
     )
 
 
 def _column(table: pl.LazyFrame, name: str) -> pl.Expr:
+    """Return a column, or nothing where the records are older than it."""
     return pl.col(name) if name in table.collect_schema().names() else pl.lit(None, pl.Float64).alias(name)

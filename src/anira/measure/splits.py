@@ -1,0 +1,48 @@
+"""Over which knobs an estimate goes that is not about one of them.
+
+    knobs evaluated         rows over several knobs
+    all of training         split "seen"
+    none of training        split "all"
+    some of training        both: "seen" over those of training, "all" over every knob
+
+Beyond training accuracy may be gone, so that a depth there says nothing about the task: claims read "seen" where a
+table has it.
+"""
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from anira.measure.statistics.estimates import Ints
+
+SEEN: Final = "seen"
+ALL: Final = "all"
+
+
+def splits(table: pl.DataFrame) -> dict[str, Ints]:
+    """Return which instances the rows over several knobs are about, by split.
+
+    >>> {name: kept.tolist() for name, kept in splits(pl.DataFrame({"split": ["seen", "extrapolation"]})).items()}
+    {'all': [True, True], 'seen': [True, False]}
+    """
+    seen = (table["split"] == SEEN).to_numpy()
+    if seen.all():
+        return {SEEN: seen}
+    return {ALL: np.ones_like(seen), **({SEEN: seen} if seen.any() else {})}
+
+
+def over_all(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a tidy table over every knob that was evaluated."""
+    return _preferred(table, ALL)
+
+
+def in_training(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a tidy table over the knobs of training, or over all where none is of training."""
+    return _preferred(table, SEEN)
+
+
+def _preferred(table: pl.DataFrame, split: str) -> pl.DataFrame:
+    whole = table.filter(pl.col("knob").is_null() & pl.col("split").is_in([SEEN, ALL]))
+    has = (pl.col("split") == split).any().over("run_id", "subtask", "select", "threshold", "decode")
+    return whole.filter((pl.col("split") == split) | ~has)
