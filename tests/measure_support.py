@@ -90,7 +90,7 @@ def _instance(run: Planted, knob: int, number: int, instance_id: int, override: 
         "correct": right,
         "lenient_correct": right,
         "question": f"{knob}/{number}",
-        "answer": "a",
+        "answer": "abcd"[number % 4],
         "predicted": "a" if right else "b",
         "seen_in_training": None,
         "num_tokens": 3,

@@ -27,9 +27,8 @@ def test_from_a_model_to_the_table_and_the_page(gsm, anira, place):
     result = gsm("--depth", "1:3")
     assert result.status == 0, result.err
     lines = result.out.splitlines()
-    assert lines[0].split()[:4] == ["model", "depth", "split", "n"]
-    assert [line.split()[1:3] for line in lines[1:4]] == [["own", "Main"], ["own", "P1"], ["own", "P2"]]
-    assert len(lines) == 1 + 3 * 4
+    assert lines[0].startswith("GSM-Symbolic: does depth follow the number of clauses?")
+    assert any(line.startswith("tiny") and line.count("%") == 3 for line in lines), result.out
     records = place / "runs" / "gsm-symbolic" / "tiny" / "records"
     assert {path.name for path in records.iterdir()} == {"final", "depth-1", "depth-2", "depth-3"}
 
@@ -48,7 +47,7 @@ def test_a_rule_has_a_folder_of_its_own(gsm, place):
     result = gsm("--select", "quantile", "--threshold", "0.9", "--out", "rule", "--splits", "p1", "--name", "mine")
     assert result.status == 0, result.err
     assert (place / "rule" / "records" / "quantile-t0.9" / "evaluation.json").is_file()
-    assert result.out.splitlines()[1].startswith("mine   own    P1")
+    assert any(line.startswith("mine") and line.count("%") == 1 for line in result.out.splitlines()), result.out
 
 
 @pytest.mark.parametrize(

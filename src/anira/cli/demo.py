@@ -123,7 +123,7 @@ def _outcome(runs: Sequence[Path]) -> str:
     from anira.measure.claims.findings import findings
     from anira.measure.records.folders import choose_evaluation
     from anira.measure.summary import summarize
-    from anira.site.plain import layout
+    from anira.site.values import layout
 
     summaries = dict(zip(GROUPS, (summarize(choose_evaluation(run, None)) for run in runs), strict=True))
     what = ("accuracy", "at depth 1", "depth")

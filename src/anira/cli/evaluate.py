@@ -112,7 +112,7 @@ def _outcome(folder: Path) -> str:
 
     from anira.measure.records.instances import instance_table
     from anira.measure.records.loading import find_subtasks, load_evaluation
-    from anira.site.plain import layout
+    from anira.site.values import layout
 
     rows = []
     for subtask in find_subtasks(folder):

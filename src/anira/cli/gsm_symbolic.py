@@ -102,13 +102,12 @@ def _name(options: Options) -> str:
 
 def _show(out: Path, options: Options) -> None:
     from anira.paper.gsm_symbolic.measure import measured
-    from anira.paper.gsm_symbolic.tables import terminal_rows
-    from anira.site.plain import layout
+    from anira.paper.gsm_symbolic.page import make_page
+    from anira.site.tables import page_text
 
     found = measured([out])
     if options.json:
         say_json(found.table.to_dicts())
     else:
-        say(layout(*terminal_rows(found)))
-        tell("95% intervals, clustered by template; above curve: against forced depths at the same mean depth")
+        say(page_text(make_page(found, files=[])))
     tell(f"records: {out}")

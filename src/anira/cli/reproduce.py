@@ -166,7 +166,7 @@ def _index(options: Options) -> str:
 
 
 def _table(done: list[_Done]) -> str:
-    from anira.site.plain import layout
+    from anira.site.values import layout
 
     rows = []
     for one in done:

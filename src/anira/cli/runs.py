@@ -30,7 +30,7 @@ class Options:
 def run(argv: list[str]) -> None:
     """List the runs."""
     options = parse(Options, argv, prog="anira runs", description=SUMMARY)
-    from anira.site.plain import layout
+    from anira.site.values import layout
     from anira.training.status import find_runs, run_status
 
     if not options.folder.is_dir():

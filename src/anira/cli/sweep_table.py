@@ -102,7 +102,7 @@ def close(places: Sequence["Place"], *, done: bool) -> None:
 
 def estimate_table(places: Sequence["Place"], jobs: int) -> str:
     """Return the runs with the work that is left in them, and how long that takes with so many at a time."""
-    from anira.site.plain import layout
+    from anira.site.values import layout
 
     rows, flops, seconds = [], 0.0, 0.0
     for place in places:

@@ -66,9 +66,7 @@ _ALL: Final = (
     Quantity("expected_probe_within", _RANK, "The same within each instance, mean over instances."),
     _share("forced_accuracy", "Share answered right with every token forced to the depth that the subset names."),
     _points("need", "Accuracy at the policy's own or full depth less that at forced depth 1, hardest knob."),
-    Quantity(
-        "oracle_depth", _DEPTH, "Smallest forced depth from which the answer stays right; mean."
-    ),
+    Quantity("oracle_depth", _DEPTH, "Smallest forced depth from which the answer stays right; mean."),
     Quantity("spearman_oracle", _RANK, "Spearman correlation of answer depth with oracle depth."),
     Quantity(
         "regret",

@@ -105,3 +105,27 @@ def joined(*reasons: str) -> str:
 def make_table(rows: Iterable[Row]) -> pl.DataFrame:
     """Return rows as a table with exactly the columns above."""
     return pl.DataFrame(list(rows), schema=SCHEMA, orient="row")
+
+
+def find(
+    table: pl.DataFrame,
+    quantity: str,
+    *,
+    knob: int | None = None,
+    subset: str = "all",
+    split: str | None = None,
+    **labels: Any,
+) -> Row:
+    """Return the one estimate that is asked for; where a table has none, a row without value and quantity.
+
+    Without a knob and a split it is that over the knobs of training, or over all where none is of training; or that
+    at the one knob that the quantity is about, such as the hardest.
+    """
+    rows = table.filter(quantity=quantity, subset=subset, **labels)
+    found = rows.filter(pl.col("knob").eq_missing(pl.lit(knob, pl.Int64)))
+    if knob is None and found.is_empty() and len(rows) == 1:
+        found = rows
+    if split is not None:
+        found = found.filter(split=split)
+    found = found.sort(pl.col("split") == "all", maintain_order=True)
+    return found.row(0, named=True) if len(found) else {**dict.fromkeys(SCHEMA), "n": 0, "reason": ""}

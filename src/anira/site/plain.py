@@ -1,6 +1,6 @@
 """A summary as tables of plain text, aligned."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from anira.measure.claims.knob import experiment
 from anira.measure.position import PositionControl
@@ -8,6 +8,7 @@ from anira.measure.statistics.estimates import Estimate
 from anira.measure.statistics.nulls import Null
 from anira.measure.subtasks import SPLITS, Overview
 from anira.measure.summary import Summary
+from anira.site.values import layout
 
 
 def tables(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -32,19 +33,6 @@ def title(summary: Summary) -> str:
         labels.evaluation,
     )
     return "\n".join(lines)
-
-
-def layout(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align columns under their heads.
-
-    >>> print(layout(["knob", "n"], [["3", "100"], ["all", "200"]]))
-    knob  n
-    3     100
-    all   200
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [[f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 Table = tuple[list[str], list[list[str]]]

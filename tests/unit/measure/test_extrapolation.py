@@ -76,13 +76,9 @@ def test_where_there_is_nothing_to_compare_it_says_so(falling):
 @pytest.mark.parametrize(
     ("right", "word", "reason"),
     [
-        (FALLING, "supported", "the interval excludes zero in the claimed direction in all 3 seeds"),
-        (
-            {1: 1.0, 2: 0.6, 3: 0.9, 4: 0.9},
-            "contradicted",
-            "the interval excludes zero against the claim in all 3 seeds",
-        ),
-        ({1: 1.0, 2: 0.9, 3: 0.9, 4: 0.2}, "inconclusive", "0 of 3 seeds agree with the claim"),
+        (FALLING, "supported", "0.300 [0.300, 0.300] over 3 seeds"),
+        ({1: 1.0, 2: 0.6, 3: 0.9, 4: 0.9}, "contradicted", "-0.300 [-0.300, -0.300] over 3 seeds, against the claim"),
+        ({1: 1.0, 2: 0.9, 3: 0.9, 4: 0.2}, "inconclusive", "0.000 [0.000, 0.000] over 3 seeds"),
         (
             {1: 1.0, 2: 0.2, 3: 0.2, 4: 0.2},
             "not testable",

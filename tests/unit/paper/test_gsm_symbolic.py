@@ -8,7 +8,7 @@ from anira.paper.gsm_symbolic.make import missing, reproduce
 from anira.paper.gsm_symbolic.measure import measured
 from anira.paper.gsm_symbolic.page import make_page
 from anira.paper.gsm_symbolic.runs import REPORTED
-from anira.paper.gsm_symbolic.tables import paper_table, spread_table, terminal_rows
+from anira.paper.gsm_symbolic.tables import paper_table, spread_table
 from anira.paper.gsm_symbolic.verdicts import answer, verdicts
 from anira.paper.setting import Setting
 
@@ -78,14 +78,6 @@ def test_the_papers_lines_stand_above_ours(found):
     assert all(cell.small.startswith("[") for row in table.rows[3:] for cell in row[1:])
 
 
-def test_the_terminal_has_a_line_for_each_model_depth_and_split(found):
-    head, rows = terminal_rows(found)
-    assert {len(row) for row in rows} == {len(head)}
-    places = [tuple(row[:3]) for row in rows]
-    assert len(set(places)) == len(places) == 3 * 3 + 3 * 3
-    assert ("base", "2", "P1") in places
-
-
 def test_spread_stands_beside_chance(found):
     (row,) = [row for row in spread_table(found).rows if row[0].text == "base"]
     assert [cell.text for cell in row[1:4]] == ["0.00%", "[0.00, 0.00]", "60.0 to 60.0"]
@@ -100,7 +92,7 @@ def test_reproduce_writes_page_table_and_json(runs, tmp_path):
     page = (tmp_path / "gsm-symbolic.html").read_text()
     for head in ("The fair baseline", "Shared templates", "One model per line"):
         assert f"<dt>{head}" in page or f"<h2>{head}" in page
-    assert outcome.text.startswith("Answer depth rises")
+    assert "Answer depth rises" in outcome.text.splitlines()[1]
 
 
 def test_without_a_curve_the_page_says_what_is_missing(tmp_path):

@@ -8,7 +8,7 @@ from tests.measure_support import Planted, write_run
 from anira.config import UserError
 from anira.models.policies import AniraO, Fixed, ThresholdRange
 from anira.paper.policies.measure import compared, is_shallow
-from anira.paper.policies.page import leaderboard_texts, make_page
+from anira.paper.policies.page import make_page
 from anira.paper.policies.runs import Comparison, _policy, check, label, plan, swept
 from anira.paper.policies.verdicts import answer, collapsed_seeds, earned, verdicts
 from anira.site import render
@@ -86,15 +86,15 @@ def test_two_seeds_give_no_verdict(tmp_path):
 
 
 def test_the_page_has_the_leaderboard_and_its_reasons(three):
-    head, rows = leaderboard_texts(three)
+    page = make_page(three, scale="cpu", knob="K: a number", command="anira compare", twin=three, files=["toy.csv"])
+    board = page.sections[0].parts[0]
+    head, *rows = ([cell.text for cell in row] for row in (board.head, *board.rows))
     assert [row[0] for row in rows][-1] == "stuck"
     cells = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
     assert cells["aligned"]["Spearman, oracle depth"] == "1.00"
     assert cells["aligned"]["regret"] == "0.000"
-    assert (cells["stuck"]["slope over knob"], cells["stuck"]["seeds"]) == ("-", "3")
-    html = render(
-        make_page(three, scale="cpu", knob="K: a number", command="anira compare", twin=three, files=["toy.csv"])
-    )
+    assert (cells["stuck"]["slope over knob"], cells["stuck"]["seeds"]) == ("undefined", "3")
+    html = render(page)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.split("<script")[0]))
     assert "constant by design" in text
     assert "Undefined for level, stuck: slope over knob, Spearman, knob" in text

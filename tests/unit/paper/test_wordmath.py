@@ -4,7 +4,7 @@ import pytest
 from tests.measure_support import Planted, write_run
 
 from anira.paper.wordmath.measure import measured
-from anira.paper.wordmath.page import answer, badge, make_page, paper_table, table_texts, verdicts
+from anira.paper.wordmath.page import answer, badge, make_page, paper_table, verdicts
 from anira.paper.wordmath.runs import label, plan
 from anira.site import Badge, render
 
@@ -66,8 +66,8 @@ def test_where_depth_is_not_needed_a_flat_curve_is_right(tmp_path):
 
 
 def test_the_table_has_the_columns_of_the_paper_and_names_its_splits(three):
-    head, rows = table_texts(three)
-    assert head == [
+    table = paper_table(three)
+    assert [f"{cell.text} {cell.small}".strip() for cell in table.head] == [
         "clauses",
         "trained at depth 1 accuracy",
         "fixed depth accuracy",
@@ -76,7 +76,7 @@ def test_the_table_has_the_columns_of_the_paper_and_names_its_splits(three):
         "ANIRA-O accuracy",
         "ANIRA-O depth",
     ]
-    assert [row[0] for row in rows] == ["1", "2", "3", "4 (Main)", "5 (P1)", "6 (P2)"]
+    assert [row[0].text for row in table.rows] == ["1", "2", "3", "4 (Main)", "5 (P1)", "6 (P2)"]
     assert [cell.text for cell in paper_table(three).rows[3][1:]] == [
         "0.0%",
         "100.0%",

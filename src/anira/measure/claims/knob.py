@@ -86,8 +86,8 @@ def experiment(labels: Labels) -> str:
     return ", ".join(words)
 
 
-def make_claim(text: str, experiment: str, evidence: Sequence[tuple[str, Evidence]]) -> Claim:
-    """Return the claim that estimates are positive, with its verdict; `evidence` has each run and what it says."""
+def make_claim(text: str, experiment: str, evidence: Sequence[tuple[str, Evidence]], *, smallest: float = 0.0) -> Claim:
+    """Return the claim that an effect is at least `smallest`; `evidence` has each run and what it says."""
     found = [one for _, one in evidence]
     return Claim(
         text=text,
@@ -95,7 +95,7 @@ def make_claim(text: str, experiment: str, evidence: Sequence[tuple[str, Evidenc
         runs=tuple(run for run, _ in evidence),
         seeds=tuple(one.seed for one in found),
         estimates=tuple(one.estimate for one in found),
-        verdict=judge(found),
+        verdict=judge(found, smallest=smallest),
     )
 
 

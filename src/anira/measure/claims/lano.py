@@ -6,12 +6,12 @@ from typing import Final
 from anira.measure.claims.knob import Claim, by_identity, experiment, make_claim, null_obstacle
 from anira.measure.claims.verdict import Evidence, why_silent
 from anira.measure.lano import LanoFigures
-from anira.measure.statistics.estimates import excess
+from anira.measure.statistics.estimates import beyond
 from anira.measure.untrained import span
 
 CLAIM: Final = (
     "expected depth rises with the parser's multiplications, given the last token "
-    "(Spearman, excess over untrained models)"
+    "(Spearman, beyond the range of untrained models)"
 )
 JUDGED: Final = ("possible", "predicts", "ops_mul")
 """Tokens, alignment and proxy of the correlation."""
@@ -29,12 +29,12 @@ def judge_lano(runs: Sequence[LanoFigures]) -> list[Claim]:
 
 
 def _evidence(figures: LanoFigures) -> Evidence:
-    """Return a run's correlation less that of untrained models: inside their range it is no evidence."""
+    """Return how far a run's correlation lies outside the range that untrained models have."""
     row = figures.row(*JUDGED)
     untrained = span(row.untrained.given_input)
     if untrained is None:
         return Evidence(figures.labels.seed, row.given_input, _obstacle(figures) or NOT_COMPARED)
-    return Evidence(figures.labels.seed, excess(row.given_input, **untrained._asdict()), _obstacle(figures))
+    return Evidence(figures.labels.seed, beyond(row.given_input, untrained.low, untrained.high), _obstacle(figures))
 
 
 def _obstacle(figures: LanoFigures) -> str:

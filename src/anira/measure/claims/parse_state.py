@@ -6,7 +6,7 @@ from typing import Final
 from anira.measure.claims.knob import Claim, by_identity, experiment, make_claim
 from anira.measure.claims.verdict import Evidence, why_silent
 from anira.measure.mano.parse_state import CONTRASTS, ParseStateFigures
-from anira.measure.statistics.estimates import excess
+from anira.measure.statistics.estimates import beyond
 
 HELD: Final = {
     ("right_child", "plain"): "",
@@ -21,8 +21,8 @@ def judge_reading(runs: Sequence[ParseStateFigures]) -> list[Claim]:
     """Return four verdicts for each experiment, that is for all runs that differ in nothing but the seed.
 
     They are about the two contrasts of exit depth, as in the paper and at equal position and d_t: what only counts
-    positions is found by the first and not by the second. Each is judged by its excess over the same contrast with
-    depth shuffled within instances.
+    positions is found by the first and not by the second. Each is judged by how far it lies outside the range that it
+    has with depth shuffled within instances.
     """
     groups = by_identity(runs, lambda one: [one.labels], lambda one: one.knobs)
     return [_claim(group, name, form) for group in groups for name, form in HELD]
@@ -30,15 +30,15 @@ def judge_reading(runs: Sequence[ParseStateFigures]) -> list[Claim]:
 
 def _claim(group: list[ParseStateFigures], name: str, form: str) -> Claim:
     evidence = [(one.labels.run_id, _evidence(one, name, form)) for one in group]
-    text = f"{CONTRASTS[name]}{HELD[name, form]} (excess over shuffled depth)"
+    text = f"{CONTRASTS[name]}{HELD[name, form]} (beyond the range of shuffled depth)"
     return make_claim(text, experiment(group[0].labels), evidence)
 
 
 def _evidence(figures: ParseStateFigures, name: str, form: str) -> Evidence:
-    """Return the contrast less its null: what differences between instances give is not zero and no evidence."""
+    """Return how far the contrast lies outside its null, which differences between instances move off zero."""
     row = figures.contrast("exit_depth", name)
     estimate, null = (row.plain, row.null_plain) if form == "plain" else (row.matched, row.null_matched)
     if null is not None:
-        estimate = excess(estimate, mean=null.mean, low=null.low, high=null.high)
+        estimate = beyond(estimate, null.low, null.high)
     why = why_silent(figures.accuracy, override=figures.labels.override)
     return Evidence(figures.labels.seed, estimate, why)

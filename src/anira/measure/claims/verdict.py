@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from anira.measure.accuracy import Accuracy
+from anira.measure.seeds import t_interval
 from anira.measure.statistics.estimates import Estimate
 
 SEEDS_NEEDED: Final = 3
@@ -13,13 +14,13 @@ Word = Literal["supported", "contradicted", "inconclusive", "not testable"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one seed says: an estimate whose sign the claim is about, or an obstacle that keeps it from speaking."""
+    """What one seed says: an estimate of what the claim is about, or why the seed cannot be judged."""
 
     seed: int
     estimate: Estimate
     obstacle: str = ""
     """Such as an accuracy that is not above the majority baseline: how a model that has not learned the task spends its
-    depth says nothing about alignment."""
+    depth is uninformative."""
 
 
 @dataclass(frozen=True)
@@ -37,39 +38,58 @@ def why_silent(*accuracies: Accuracy, override: str = "") -> str:
     return "" if all(one.above_majority for one in accuracies) else "accuracy is not above the majority baseline"
 
 
-def judge(evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict on the claim that the estimate is positive.
+def judge(evidence: Sequence[Evidence], *, smallest: float = 0.0) -> Verdict:
+    """Return the verdict on the claim that an effect is positive, and at least the smallest one of interest.
 
-    - not testable: no seed can speak; each has an obstacle, or its estimate is undefined.
-    - supported: at least 3 seeds, and in every one the interval lies above zero.
-    - contradicted: the same, below zero.
-    - inconclusive: anything else. A seed that cannot speak is never dropped: with it, the others settle nothing.
+    Seeds are the unit: what counts is the 95% t interval over seeds. A seed that cannot be judged is left out, and the
+    reason says so.
 
-    >>> up = Estimate(0.3, 0.2, 0.4)
-    >>> judge([Evidence(seed, up) for seed in range(3)]).word
-    'supported'
-    >>> judge([Evidence(0, up)])
+    - not testable: no seed can be judged; each has an obstacle, or its estimate is undefined.
+    - supported: the interval lies above zero, and the mean is at least `smallest`.
+    - contradicted: the interval lies below zero, or all of it below `smallest`.
+    - inconclusive: anything else, or fewer than 3 seeds.
+
+    >>> judge([Evidence(seed, Estimate(0.3 + seed / 100)) for seed in range(3)])
+    Verdict(word='supported', reason='0.310 [0.285, 0.335] over 3 seeds')
+    >>> judge([Evidence(0, Estimate(0.3, 0.2, 0.4))])
     Verdict(word='inconclusive', reason='1 seed, and 3 are needed')
     """
     silent = {item.seed: why for item in evidence if (why := _undefined(item.estimate) or item.obstacle)}
-    seeds = {item.seed for item in evidence}
-    if silent.keys() >= seeds:
+    counted = [item for item in evidence if item.seed not in silent]
+    if not counted:
         return Verdict("not testable", _each(silent) if silent else "there is no seed")
-    if silent:
-        return Verdict("inconclusive", f"{len(silent)} of {len(seeds)} seeds cannot speak ({_each(silent)})")
-    if len(seeds) < SEEDS_NEEDED:
-        return Verdict("inconclusive", f"{len(seeds)} seed{'s' * (len(seeds) > 1)}, and {SEEDS_NEEDED} are needed")
-    directions = {item.estimate.direction for item in evidence}
-    if directions == {1}:
-        return Verdict("supported", f"the interval excludes zero in the claimed direction in all {len(seeds)} seeds")
-    if directions == {-1}:
-        return Verdict("contradicted", f"the interval excludes zero against the claim in all {len(seeds)} seeds")
-    agreeing = len({item.seed for item in evidence if item.estimate.direction > 0})
-    return Verdict("inconclusive", f"{agreeing} of {len(seeds)} seeds agree with the claim")
+    without = f"; without {len(silent)} that cannot be judged ({_each(silent)})" if silent else ""
+    count = len({item.seed for item in counted})
+    if count < SEEDS_NEEDED:
+        seeds = f"{count} seed{'s' * (count > 1)}"
+        return Verdict("inconclusive", f"{seeds}, and {SEEDS_NEEDED} are needed{without}")
+    mean = seed_mean(counted)
+    assert mean.value is not None and mean.low is not None and mean.high is not None
+    reason = f"{mean.text(3)} over {count} seeds"
+    if mean.low > 0 and mean.value >= smallest:
+        return Verdict("supported", f"{reason}{without}")
+    if mean.high < 0:
+        return Verdict("contradicted", f"{reason}, against the claim{without}")
+    if mean.high < smallest:
+        return Verdict("contradicted", f"{reason}: less than the smallest effect of interest, {smallest:g}{without}")
+    return Verdict("inconclusive", f"{reason}{without}")
+
+
+def seed_mean(evidence: Sequence[Evidence]) -> Estimate:
+    """Return the mean over seeds with its 95% t interval; a seed that is there several times counts by its own mean."""
+    by_seed: dict[int, list[float]] = {}
+    for item in evidence:
+        if item.estimate.value is not None:
+            by_seed.setdefault(item.seed, []).append(item.estimate.value)
+    values = [sum(own) / len(own) for own in by_seed.values()]
+    if not values:
+        return Estimate(None, reason="no seed can be judged")
+    low, high = t_interval(values) or (None, None)
+    return Estimate(sum(values) / len(values), low, high, "" if low is not None else "one seed")
 
 
 def _undefined(estimate: Estimate) -> str:
-    return estimate.reason if estimate.low is None else ""
+    return estimate.reason or "undefined" if estimate.value is None else ""
 
 
 def _each(silent: dict[int, str]) -> str:

@@ -50,18 +50,17 @@ class Estimate:
         return f"{self.value:z.{digits}f} [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
 
 
-def excess(estimate: Estimate, *, mean: float, low: float, high: float) -> Estimate:
-    """Return an estimate less what there is without any effect: on average `mean`, from `low` to `high`.
+def beyond(estimate: Estimate, low: float, high: float) -> Estimate:
+    """Return how far an estimate lies outside the range that there is without any effect; inside of it, 0.
 
-    Both ends are taken at their worst: the interval lies above zero only if it lay above `high`, and below zero only if
-    it lay below `low`.
-
-    >>> print(excess(Estimate(0.5, 0.4, 0.6), mean=0.1, low=0.0, high=0.2))
-    0.40 [0.20, 0.60]
+    >>> [beyond(Estimate(value), 0.0, 0.2).value for value in (0.5, -0.5, 0.1)]
+    [0.3, -0.5, 0.0]
     """
-    if estimate.value is None or estimate.low is None or estimate.high is None:
+    if estimate.value is None:
         return estimate
-    return Estimate(estimate.value - mean, estimate.low - high, estimate.high - low)
+    shift = -min(max(estimate.value, low), high)
+    ends = [None if end is None else end + shift for end in (estimate.low, estimate.high)]
+    return Estimate(estimate.value + shift, ends[0], ends[1])
 
 
 def wilson(successes: ArrayLike, counts: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:

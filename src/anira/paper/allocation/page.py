@@ -1,118 +1,102 @@
-"""The page of compute allocation: depth and accuracy by knob for each task, and ANIRA-E beside ANIRA-O."""
+"""The page: whether depth follows the knob where it is needed, task by task, and ANIRA-E beside ANIRA-O."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
 from anira.measure.claims.knob import Claim
-from anira.measure.compare import Comparison, Match, depth_obstacle
-from anira.site.plain import short
-from anira.site.sheet.by_knob import (
-    KnobRun,
-    about_cells,
-    alignment_cells,
-    alignment_table,
-    control_cells,
-    knob_cells,
-    knob_table,
-    looks,
-    panels,
-)
-from anira.site.sheet.cells import estimate_columns
-from anira.site.sheet.sheet import Section, Sheet, Table
-from anira.site.sheet.verdicts import verdict_sections
-
-Compared = Sequence[tuple[Match, Comparison]]
-"""Runs of ANIRA-E and ANIRA-O with the same seed, and what they make of the same instances."""
-
-BELOW = (
-    "Bars are 95% intervals: Wilson for accuracy, resampled instances for depth. Dotted: the majority baseline, and "
-    "the largest depth. Slope: iterations for one more of the knob. R2: share of the variance of answer depth."
-)
-PAIRS = "ANIRA-E beside ANIRA-O on the same instances"
-NO_PAIRS = "No run of ANIRA-E has the task and the seed of a run of ANIRA-O: there is nothing to compare."
+from anira.paper.allocation.measure import NAMES, Found
+from anira.site import SMOKE, Badge, ChartPart, Note, Page, Section, Tone, read_notes
+from anira.site.by_knob import KnobTask, knob_section
+from anira.site.charts import Legend, interval_chart
 
 
-def allocation_sheet(runs: Sequence[KnobRun], compared: Compared, claims: Sequence[Claim]) -> Sheet:
-    """Return the page about runs of several tasks."""
-    groups = by_task(runs)
-    return Sheet(
-        name="allocation",
+def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+    """Return the page."""
+    sections = [knob_section(task, is_open=i == 0) for i, task in enumerate(tasks(found))]
+    return Page(
         title="Does depth follow the difficulty of the task?",
-        runs=[row for group in groups for row in about_cells(group)],
-        sections=[*map(_task_section, groups), _pair_section(compared), *verdict_sections(claims)],
+        badge=badge(found.follows),
+        answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
+        lead=_slopes(found),
+        verdicts=[note(claim) for claim in (*found.follows, *found.less)],
+        sections=[*sections, Section(title="How to read this page", notes=read_notes("anira.paper.allocation"))],
+        files=files,
+        command=f"anira reproduce allocation --scale {scale}",
     )
 
 
-def by_task(runs: Sequence[KnobRun]) -> list[list[KnobRun]]:
-    """Return runs of the same task together."""
-    tasks = dict.fromkeys(run.figures.labels.task for run in runs)
-    return [[run for run in runs if run.figures.labels.task == task] for task in tasks]
+def tasks(found: Found) -> list[KnobTask]:
+    """Return the rows of each task."""
+    return [
+        KnobTask(
+            name=task,
+            title=task.upper(),
+            knob=found.knobs.get(task, "knob"),
+            runs=found.runs.filter(task=task),
+            seeds=found.seeds.filter(task=task),
+            legend=Legend(NAMES),
+        )
+        for task in found.runs["task"].unique(maintain_order=True)
+    ]
 
 
-def allocation_tables(runs: Sequence[KnobRun], compared: Compared) -> dict[str, pl.DataFrame]:
-    """Return the tables behind the page, by the names of their files."""
-    groups = by_task(runs)
-    return {
-        "allocation": pl.concat(map(knob_table, groups), how="vertical_relaxed"),
-        "allocation-alignment": pl.concat(map(alignment_table, groups), how="vertical_relaxed"),
-        **({"allocation-pairs": pair_table(compared)} if compared else {}),
-    }
+def badge(claims: Sequence[Claim]) -> Badge:
+    """Say in how many of the settings that can be judged the claim holds."""
+    words = [claim.verdict.word for claim in claims]
+    testable = [word for word in words if word != "not testable"]
+    if not testable:
+        return Badge("not testable here", "open")
+    yes = testable.count("supported")
+    tone: Tone = "yes" if yes else "no" if "contradicted" in testable else "open"
+    return Badge(f"{yes or 'none'} of {len(testable)} follow", tone)
 
 
-def pair_table(compared: Compared) -> pl.DataFrame:
-    """Return ANIRA-E less ANIRA-O, one row a task and seed."""
-    return pl.DataFrame([_pair_row(match, found) for match, found in compared], infer_schema_length=None)
+def answer(found: Found) -> list[str]:
+    """Say where depth follows the knob, and where that cannot be judged."""
+    lines = []
+    for word, text in (
+        ("supported", "Depth rises with difficulty, where depth is needed, in {}."),
+        ("contradicted", "Depth does not rise with difficulty in {}."),
+        ("inconclusive", "There is no verdict yet on {}."),
+        ("not testable", "It cannot be judged in {}."),
+    ):
+        names = [_name(claim) for claim in found.follows if claim.verdict.word == word]
+        lines += [text.format(_listed(names))] if names else []
+    less = [f"{claim.experiment.split()[0].upper()} {claim.verdict.word}" for claim in found.less]
+    return [*lines, *([f"That ANIRA-O spends less depth than ANIRA-E: {_listed(less)}."] if less else [])]
 
 
-def _pair_row(match: Match, found: Comparison) -> dict[str, Any]:
-    one, other = (summary.labels for summary in match)
-    return {
-        "task": one.task,
-        "seed": match.seed,
-        "run_e": one.run_id,
-        "run_o": other.run_id,
-        "instances": found.instances,
-        **estimate_columns("accuracy_e", found.accuracies[0].exact),
-        **estimate_columns("accuracy_o", found.accuracies[1].exact),
-        **estimate_columns("accuracy_difference", found.accuracy),
-        **estimate_columns("depth_difference", found.depth),
-        "both_right": found.both_right,
-        **estimate_columns("depth_difference_both_right", found.depth_both_right),
-        "does_not_count": depth_obstacle(match, found),
-    }
+def note(claim: Claim) -> Note:
+    """Return a claim's verdict as a remark."""
+    return Note(f"{_name(claim)}: {claim.verdict.word}", f"{claim.text} {claim.verdict.reason}.")
 
 
-def _task_section(runs: Sequence[KnobRun]) -> Section:
-    task = runs[0].figures.labels.task.upper()
-    return Section(
-        title=task,
-        looks=looks(runs),
-        panels=panels(runs),
-        tables=[
-            Table(f"{task}: depth of answers against the knob", alignment_cells(runs)),
-            Table(f"{task}: position control", control_cells(runs)),
-            Table("The figures in numbers", knob_cells(runs), folded=True),
-        ],
-        below=BELOW,
+def _slopes(found: Found) -> ChartPart:
+    """Return the slope of every setting with its seeds."""
+    label = pl.concat_str(pl.col("task").str.to_uppercase(), pl.lit(" "), pl.col("variant").replace(NAMES)).alias(
+        "label"
+    )
+    rows = pl.concat([found.seeds, found.runs]).filter(quantity="slope", subset="all", split="seen").drop_nulls("value")
+    shown = rows.select(label, "seed", "value", "low", "high")
+    order = [_name(claim) for claim in found.follows]
+    return ChartPart(
+        name="slopes",
+        title="Iterations more for one more of the knob",
+        chart=interval_chart(shown, order=order, title="slope of answer depth, iterations per unit of the knob"),
+        caption="Large marks: means over seeds with 95% t intervals; small marks: seeds.",
     )
 
 
-def _pair_section(compared: Compared) -> Section:
-    if not compared:
-        return Section(title=PAIRS, text=[NO_PAIRS])
-    return Section(title=PAIRS, tables=[Table(PAIRS, [_pair_cells(match, found) for match, found in compared])])
+def _name(claim: Claim) -> str:
+    task, *rest = claim.experiment.split()
+    return " ".join([task.upper(), *(NAMES.get(word, word) for word in rest)])
 
 
-def _pair_cells(match: Match, found: Comparison) -> dict[str, str]:
-    return {
-        "task": match.first.labels.task,
-        "seed": str(match.seed),
-        "n": f"{found.instances:,}",
-        "accuracy, E": short(found.accuracies[0].exact, 3),
-        "accuracy, O": short(found.accuracies[1].exact, 3),
-        "depth, E less O": short(found.depth, 3),
-        "counts": depth_obstacle(match, found) or "yes",
-        "the same where both are right": f"{short(found.depth_both_right, 3)}, n {found.both_right:,}",
-    }
+def _listed(names: Sequence[str]) -> str:
+    """Write names as people do.
+
+    >>> _listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -7,17 +7,19 @@ of what is asked.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from anira.config import UserError, to_dict
 from anira.evaluation import EvaluationConfig
 from anira.measure.compare import Match, match_seeds
 from anira.measure.extrapolation import Rivals, compare_rivals, judge_generalisation, judge_graceful
-from anira.paper.allocation.make import knob_run
+from anira.measure.summary import summarize
 from anira.paper.extrapolation.page import extrapolation_sheet, extrapolation_tables
 from anira.paper.files import evaluated, make_files
 from anira.paper.found_runs import runs_of
 from anira.paper.setting import Outcome, Setting, UsedRun
+from anira.site.report.about import KnobWords
 from anira.site.sheet.by_knob import KnobRun
 from anira.tasks.base import Knob
 from anira.training import RunFolder
@@ -86,3 +88,17 @@ def compare_with_rivals(runs: Sequence[KnobRun]) -> list[tuple[Match, Rivals]]:
     found = {name: [run.figures for run in runs if run.figures.labels.variant == name] for name in VARIANTS}
     matches = [match for rival in RIVALS for match in match_seeds(found["anira-o"], found[rival])]
     return [(match, compare_rivals(match)) for match in matches]
+
+
+def knob_run(run: UsedRun, task: str, records: Path) -> KnobRun:
+    """Return what the records of a run say; a run of another task is refused."""
+    config = RunFolder(run.folder).read_config()
+    if config.task != task:
+        raise UserError(f"{run.folder} is a run of task {config.task!r}, not of {task}")
+    knob = config.make_task().knob
+    return KnobRun(
+        origin=run.origin,
+        knob=KnobWords(knob.name, knob.meaning),
+        max_length=config.max_length,
+        figures=summarize(records),
+    )

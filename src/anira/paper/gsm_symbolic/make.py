@@ -5,11 +5,8 @@ from typing import Final
 from anira.paper.gsm_symbolic.measure import measured
 from anira.paper.gsm_symbolic.page import make_page
 from anira.paper.gsm_symbolic.runs import find_models, used_run
-from anira.paper.gsm_symbolic.tables import terminal_rows
-from anira.paper.gsm_symbolic.verdicts import answer, verdicts
 from anira.paper.outcome import write_outcome
 from anira.paper.setting import Outcome, Setting
-from anira.site.plain import layout
 from anira.sweeps.plan import PlannedRun
 
 NAME: Final = "gsm-symbolic"
@@ -20,10 +17,8 @@ def reproduce(setting: Setting) -> Outcome:
     folders = find_models(setting)
     setting.tell(f"measuring {len(folders)} models")
     found = measured(folders)
-    said = [f"{note.head}: {note.text}" for note in verdicts(found)]
-    text = "\n".join([*answer(found), "", *said, "", layout(*terminal_rows(found))])
     tables, runs = {f"{NAME}.csv": found.table}, [used_run(folder) for folder in folders]
-    return write_outcome(setting, NAME, tables, lambda files: make_page(found, files=files), runs=runs, text=text)
+    return write_outcome(setting, NAME, tables, lambda files: make_page(found, files=files), runs=runs)
 
 
 def missing(setting: Setting) -> list[PlannedRun]:

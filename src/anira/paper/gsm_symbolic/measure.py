@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from anira.measure.gsm_symbolic import above_rows, measure_gsm_symbolic, read_gsm_symbolic
 from anira.measure.records.reading import RunRecords
-from anira.measure.tidy import SCHEMA, Row, make_table
+from anira.measure.tidy import Row, find, make_table
 
 SPLITS: Final = ("Main", "P1", "P2")
 """By knob."""
@@ -30,22 +30,16 @@ class Found:
     reference: str
     """The model at fixed depth whose curve the others are held against; empty where each has only its own."""
 
-    def row(self, model: str, quantity: str, knob: int | None, subset: str = "all") -> dict[str, Any]:
+    def row(self, model: str, quantity: str, knob: int | None, subset: str = "all") -> Row:
         """Return one estimate; where there is none its value is None."""
-        rows = self.table.filter(
-            (pl.col("run_id") == model)
-            & (pl.col("quantity") == quantity)
-            & (pl.col("subset") == subset)
-            & pl.col("knob").eq_missing(pl.lit(knob, pl.Int64))
-        )
-        return rows.row(0, named=True) if len(rows) else {**dict.fromkeys(SCHEMA), "reason": "", "n": 0}
+        return find(self.table, quantity, knob=knob, subset=subset, run_id=model)
 
     @property
     def judged(self) -> list[str]:
         """The models that choose their depth."""
         return [name for name, policy in zip(self.models, self.policies, strict=True) if policy != FIXED]
 
-    def above(self, model: str, knob: int, subset: str = "all") -> dict[str, Any]:
+    def above(self, model: str, knob: int, subset: str = "all") -> Row:
         """Return accuracy less the curve's: that of the fixed model where there is one, or else the model's own."""
         if self.reference and model in self.judged:
             return self.row(model, "above_curve", knob, f"{subset}, curve of {self.reference}")

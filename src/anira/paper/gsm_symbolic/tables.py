@@ -1,7 +1,7 @@
 """The numbers as tables, for a terminal and for the page."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -9,17 +9,9 @@ from anira.measure import quantity
 from anira.paper.gsm_symbolic.measure import SPLITS, Found
 from anira.paper.gsm_symbolic.runs import REPORTED
 from anira.site import Cell, TablePart, amount, interval
+from anira.site.tables import estimate_cell
 
 _PAPER: Final = "paper"
-
-
-def cell(row: dict[str, Any], name: str, digits: int | None = None) -> Cell:
-    """Return an estimate with its interval; where it is undefined, why."""
-    unit = quantity(name)
-    if row["value"] is None:
-        return Cell("-", "", row["reason"])
-    text = amount(row["value"], unit) if digits is None else f"{row['value']:.{digits}f}"
-    return Cell(text, interval(row["low"], row["high"], unit), row["reason"])
 
 
 def paper_table(found: Found) -> TablePart:
@@ -35,8 +27,8 @@ def paper_table(found: Found) -> TablePart:
         for one in REPORTED
     ]
     for model, policy in zip(found.models, found.policies, strict=True):
-        accuracies = [cell(found.row(model, "accuracy", knob), "accuracy") for knob in found.knobs]
-        depths = [cell(found.row(model, "depth", knob, "answer"), "depth", 3) for knob in found.knobs]
+        accuracies = [estimate_cell(found.row(model, "accuracy", knob)) for knob in found.knobs]
+        depths = [estimate_cell(found.row(model, "depth", knob, "answer"), 3) for knob in found.knobs]
         rows.append([Cell(model, policy), *accuracies, *depths])
     return TablePart(
         title="Accuracy and mean depth over answer tokens",
@@ -51,7 +43,7 @@ def template_table(found: Found, name: str) -> TablePart:
     subsets = {"accuracy": ("all", "shared"), "depth": ("answer", "answer shared")}[name]
     heads = [Cell(SPLITS[knob], templates) for knob in found.knobs for templates in ("all", "shared")]
     rows = [
-        [Cell(model), *(cell(found.row(model, name, knob, one), name) for knob in found.knobs for one in subsets)]
+        [Cell(model), *(estimate_cell(found.row(model, name, knob, one)) for knob in found.knobs for one in subsets)]
         for model in found.models
     ]
     title = {"accuracy": "Accuracy", "depth": "Mean depth of answer tokens"}[name]
@@ -89,43 +81,8 @@ def curve_table(found: Found) -> TablePart | None:
         return None
     lines = []
     for model, subset in rows.select("run_id", "subset").unique(maintain_order=True).iter_rows():
-        cells = [cell(found.row(model, "forced_accuracy", knob, subset), "forced_accuracy") for knob in found.knobs]
+        cells = [estimate_cell(found.row(model, "forced_accuracy", knob, subset)) for knob in found.knobs]
         lines.append([Cell(f"{model}, depth {subset.removeprefix('depth-')}"), *cells])
     head = [Cell("model and depth"), *(Cell(SPLITS[knob]) for knob in found.knobs)]
     caption = "Accuracy with every token forced to one depth."
     return TablePart(title="Fixed-depth curves", caption=caption, head=head, rows=lines)
-
-
-def terminal_rows(found: Found) -> tuple[list[str], list[list[str]]]:
-    """Return the main numbers for a terminal: a line for each model, depth and split."""
-    head = ["model", "depth", "split", "n", "accuracy", "shared templates", "spread", "mean depth", "above curve"]
-    rows = []
-    for model in found.models:
-        for knob in found.knobs:
-            n = str(found.row(model, "accuracy", knob)["n"])
-            estimates = [
-                _line(found.row(model, "accuracy", knob), "accuracy"),
-                _line(found.row(model, "accuracy", knob, "shared"), "accuracy"),
-                _line(found.row(model, "spread", knob), "spread"),
-                _line(found.row(model, "depth", knob, "answer"), "depth"),
-                _line(found.above(model, knob), "above_curve"),
-            ]
-            rows.append([model, "own", SPLITS[knob], n, *estimates])
-        rows += _curve_lines(found, model)
-    return head, rows
-
-
-def _curve_lines(found: Found, model: str) -> Iterator[list[str]]:
-    rows = found.table.filter(run_id=model, quantity="forced_accuracy")
-    for subset in rows["subset"].unique(maintain_order=True):
-        if not subset.endswith("shared"):
-            for knob in found.knobs:
-                row, shared = (found.row(model, "forced_accuracy", knob, name) for name in (subset, f"{subset} shared"))
-                depth = subset.removeprefix("depth-")
-                texts = [_line(one, "forced_accuracy") for one in (row, shared)]
-                yield [model, depth, SPLITS[knob], str(row["n"]), *texts, "", depth, ""]
-
-
-def _line(row: dict[str, Any], name: str) -> str:
-    made = cell(row, name)
-    return f"{made.text} {made.small}".strip()

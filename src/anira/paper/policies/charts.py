@@ -15,7 +15,7 @@ def compute_chart(found: Compared, compute: str) -> alt.TopLevelMixin:
     fixed = means.filter(pl.col("variant").map_elements(is_fixed, return_dtype=pl.Boolean)).sort("x")
     policies = [name for name in found.policies if not is_fixed(name)]
     judged = _named(means.filter(pl.col("variant").is_in(policies)))
-    seeds = _named(_pairs(_main_runs(found), compute, ["variant", "seed"]).filter(pl.col("variant").is_in(policies)))
+    seeds = _named(_pairs(main_runs(found), compute, ["variant", "seed"]).filter(pl.col("variant").is_in(policies)))
     rules = [_pairs(table, compute, ["variant", "select", "threshold"]) for table in (found.swept, found.seeds)]
     swept = _named(pl.concat(rules).drop_nulls("threshold").filter(pl.col("variant").is_in(policies)))
     x = alt.X("x:Q", title=_X[compute], scale=alt.Scale(zero=False))
@@ -39,37 +39,6 @@ def compute_chart(found: Compared, compute: str) -> alt.TopLevelMixin:
     return alt.layer(*layers)
 
 
-def knob_chart(found: Compared, quantity: str, subset: str, title: str) -> alt.TopLevelMixin:
-    """Return a quantity by knob, a line for each policy: the mean over seeds."""
-    rows = found.rows(quantity, subset).filter(pl.col("knob").is_not_null() & pl.col("value").is_not_null())
-    table = _named(rows.filter(pl.col("variant").is_in(list(found.policies))).select("variant", "knob", "value"))
-    form = alt.Axis(format="%") if "accuracy" in quantity else alt.Axis()
-    base = alt.Chart(table).encode(
-        x=alt.X("knob:Q", title="knob", axis=alt.Axis(tickMinStep=1)),
-        y=alt.Y("value:Q", title=title, axis=form, scale=alt.Scale(zero=False)),
-        color=colours(found.policies, "policy"),
-        tooltip=["label:N", "knob:Q", "value:Q"],
-    )
-    points = base.mark_point(filled=True, size=60).encode(shape=shapes(found.policies, "policy"))
-    return alt.layer(base.mark_line(), points)
-
-
-def forced_chart(found: Compared) -> alt.TopLevelMixin:
-    """Return accuracy at the hardest knob against forced depth, a line for each policy."""
-    rows = found.seeds.filter(quantity="forced_accuracy", split="seen").drop_nulls("knob")
-    hardest = rows.filter(pl.col("knob") == pl.col("knob").max())
-    depth = pl.col("subset").str.strip_prefix("depth-").cast(pl.Int64).alias("depth")
-    table = _named(hardest.filter(pl.col("variant").is_in(list(found.policies))).select("variant", depth, "value"))
-    base = alt.Chart(table.sort("depth")).encode(
-        x=alt.X("depth:Q", title="depth that every token is forced to", axis=alt.Axis(tickMinStep=1)),
-        y=alt.Y("value:Q", title="accuracy at the hardest knob", axis=alt.Axis(format="%")),
-        color=colours(found.policies, "policy"),
-        tooltip=["label:N", "depth:Q", "value:Q"],
-    )
-    points = base.mark_point(filled=True, size=60).encode(shape=shapes(found.policies, "policy"))
-    return alt.layer(base.mark_line(), points)
-
-
 def twin_chart(found: Compared, twin: Compared) -> alt.TopLevelMixin:
     """Return answer depth by knob on a task and its twin: solid and dashed."""
     parts = [one.rows("depth", "answer").drop_nulls(["knob", "value"]) for one in (found, twin)]
@@ -88,7 +57,7 @@ def twin_chart(found: Compared, twin: Compared) -> alt.TopLevelMixin:
     return chart
 
 
-def _main_runs(found: Compared) -> pl.DataFrame:
+def main_runs(found: Compared) -> pl.DataFrame:
     """Return the rows of runs, by each policy's default rule."""
     rule = ["run_id", "select", "threshold", "decode"]
     rules = found.runs.filter(quantity="max_depth").select(rule)

@@ -6,11 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from anira.measure.records.stored import read_asked
 from anira.models.policies import policy_names
 from anira.paper.outcome import write_outcome
 from anira.paper.policies.measure import Compared, compared, is_shallow
-from anira.paper.policies.page import leaderboard_texts, make_page
+from anira.paper.policies.page import make_page
 from anira.paper.policies.runs import (
     Comparison,
     evaluations,
@@ -20,10 +19,8 @@ from anira.paper.policies.runs import (
     plan,
     with_task,
 )
-from anira.paper.policies.verdicts import answer, verdicts
-from anira.paper.runs import unfinished, used_run
+from anira.paper.runs import evaluate_planned, unfinished
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.site.plain import layout
 from anira.sweeps.plan import PlannedRun
 
 TWINS: Final = {"words": "words-z6"}
@@ -58,8 +55,7 @@ def make_comparison(comparison: Comparison, setting: Setting, *, name: str = "")
         twin=None if twin is None else twin.found,
     )
     runs = (*measured.runs, *(() if twin is None else twin.runs))
-    text = _text(measured.found, comparison.scale)
-    return write_outcome(setting, name, tables, lambda files: page(files=files), runs=runs, text=text)
+    return write_outcome(setting, name, tables, lambda files: page(files=files), runs=runs)
 
 
 def all_policies(scale: str) -> list[Comparison]:
@@ -97,18 +93,12 @@ def _measure(comparison: Comparison, setting: Setting) -> _Measured:
     """Evaluate what is missing and measure everything."""
     planned = plan(comparison)
     most = max(run.config.model["max_depth"] for run in planned)
-    folders: dict[str, list[Path]] = {}
-    labels: dict[str, str] = {}
-    runs = []
-    for i, one in enumerate(planned, start=1):
-        run, name = used_run(one, setting), label(one, most)
-        setting.tell(f"evaluating {comparison.task}, {i} of {len(planned)}: {one.label}")
-        made = [own_evaluation(run, setting)] if is_shallow(name) else evaluations(run, setting, comparison.count)
-        run_id = read_asked(made[0])["run_id"]
-        folders[run_id], labels[run_id] = made, name
-        runs.append(run)
-    setting.tell(f"measuring {len(planned)} runs of {comparison.task}")
-    return _Measured(compared(comparison.task, folders, labels), tuple(runs))
+
+    def records(run: UsedRun, name: str) -> list[Path]:
+        return [own_evaluation(run, setting)] if is_shallow(name) else evaluations(run, setting, comparison.count)
+
+    made = evaluate_planned(planned, setting, label=lambda run: label(run, most), records=records)
+    return _Measured(compared(comparison.task, made.folders, made.labels), tuple(made.runs))
 
 
 def _command(comparison: Comparison) -> str:
@@ -116,10 +106,3 @@ def _command(comparison: Comparison) -> str:
     changed = [f"{name}={value}" for name, value in comparison.set.items()]
     words += ["--seeds", str(comparison.seeds), "--scale", comparison.scale, *["--set"] * bool(changed), *changed]
     return " ".join(words)
-
-
-def _text(found: Compared, scale: str) -> str:
-    """Return the verdicts and the leaderboard for a terminal."""
-    head, rows = leaderboard_texts(found)
-    said = [f"{note.head}: {note.text}" for note in verdicts(found)]
-    return "\n".join([*answer(found, scale=scale), "", *said, "", layout(head, rows)])

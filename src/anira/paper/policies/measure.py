@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from anira.measure import measure, over_seeds
-from anira.measure.tidy import SCHEMA, make_table
+from anira.measure.tidy import Row, find, make_table
 
 COMPUTE: Final = ("iterations", "flops")
 """Quantities by which compute is counted."""
@@ -31,11 +31,9 @@ class Compared:
     swept: pl.DataFrame
     """Accuracy and compute over seeds at other thresholds."""
 
-    def row(self, label: str, quantity: str, subset: str = "all") -> dict[str, Any]:
+    def row(self, label: str, quantity: str, subset: str = "all") -> Row:
         """Return a policy's estimate over seeds and all knobs (or the one knob that it is about)."""
-        found = self.rows(quantity, subset).filter(variant=label)
-        whole = found if quantity in ("need", "accuracy_hardest") else found.filter(pl.col("knob").is_null())
-        return whole.row(0, named=True) if len(whole) else {**dict.fromkeys(SCHEMA), "n": 0, "reason": ""}
+        return find(self.seeds, quantity, subset=subset, split="seen", variant=label)
 
     def rows(self, quantity: str, subset: str = "all") -> pl.DataFrame:
         """Return the estimates of a quantity over seeds, by policy and knob."""

@@ -1,41 +1,42 @@
 """The page of a comparison: who earned its depth, the leaderboard, and the charts behind it."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from anira.measure import quantity
-from anira.measure.quantities import POINTS
-from anira.paper.policies.charts import compute_chart, forced_chart, knob_chart, twin_chart
+from anira.paper.policies.charts import compute_chart, main_runs, twin_chart
 from anira.paper.policies.measure import Compared
 from anira.paper.policies.verdicts import answer, badge, collapsed_seeds, verdicts
-from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, interval, read_notes
+from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, read_notes
+from anira.site.charts import Legend, forced_chart, knob_chart
+from anira.site.tables import Column, estimate_cell
 
 COLUMNS: Final = (
-    ("accuracy", "all", "accuracy"),
-    ("accuracy_hardest", "all", "hardest knob"),
-    ("iterations", "all", "iterations per token"),
-    ("flops", "all", "FLOPs per token"),
-    ("above_fixed", "iterations", "above fixed, iterations"),
-    ("above_fixed", "flops", "above fixed, FLOPs"),
-    ("need", "all", "need"),
-    ("slope", "all", "slope over knob"),
-    ("spearman_knob", "all", "Spearman, knob"),
-    ("spearman_oracle", "all", "Spearman, oracle depth"),
-    ("regret", "answer", "regret"),
-    ("real_less_virtual", "all", "real less virtual"),
-    ("settled", "all", "settled tokens"),
-    ("depth", "answer", "answer depth"),
-    ("depth", "prompt", "prompt depth"),
+    Column("accuracy", "accuracy"),
+    Column("accuracy_hardest", "hardest knob"),
+    Column("iterations", "iterations per token"),
+    Column("flops", "FLOPs per token"),
+    Column("above_fixed", "above fixed, iterations", "iterations"),
+    Column("above_fixed", "above fixed, FLOPs", "flops"),
+    Column("need", "need"),
+    Column("slope", "slope over knob"),
+    Column("spearman_knob", "Spearman, knob"),
+    Column("spearman_oracle", "Spearman, oracle depth"),
+    Column("regret", "regret", "answer"),
+    Column("real_less_virtual", "real less virtual"),
+    Column("settled", "settled tokens"),
+    Column("depth", "answer depth", "answer"),
+    Column("depth", "prompt depth", "prompt"),
 )
-"""Quantity, subset and heading of each column of the leaderboard."""
+"""Columns of the leaderboard."""
 _TWIN: Final = (
-    ("accuracy_hardest", "all", "hardest knob"),
-    ("need", "all", "need"),
-    ("depth", "answer", "answer depth"),
-    ("slope", "all", "slope over knob"),
-    ("spearman_knob", "all", "Spearman, knob"),
+    Column("accuracy_hardest", "hardest knob"),
+    Column("need", "need"),
+    Column("depth", "answer depth", "answer"),
+    Column("slope", "slope over knob"),
+    Column("spearman_knob", "Spearman, knob"),
 )
 
 
@@ -62,19 +63,8 @@ def ranked(found: Compared) -> list[str]:
     return sorted(found.policies, key=lambda name: -(found.row(name, "accuracy")["value"] or 0.0))
 
 
-def leaderboard_texts(found: Compared) -> tuple[list[str], list[list[str]]]:
-    """Return the leaderboard for a terminal: its head and its rows, with a dash for what is undefined."""
-    head = ["policy", *(title for _, _, title in COLUMNS), "seeds"]
-    rows = []
-    for name in ranked(found):
-        cells = [_cell(found.row(name, what, subset), what) for what, subset, _ in COLUMNS]
-        texts = ["-" if cell.text == "undefined" else cell.text for cell in cells]
-        rows.append([name, *texts, str(found.row(name, "accuracy")["n"])])
-    return head, rows
-
-
 def _leaderboard(found: Compared) -> Section:
-    head = [Cell("policy"), *(_heading(name, title) for name, _, title in COLUMNS), Cell("seeds")]
+    head = [Cell("policy"), *(column.head for column in COLUMNS), Cell("seeds")]
     table = TablePart(
         title="Leaderboard",
         caption="Means over seeds by each policy's default rule, with 95% t intervals; the most accurate first.",
@@ -84,15 +74,10 @@ def _leaderboard(found: Compared) -> Section:
     return Section(title="All policies alike", parts=[table], notes=_undefined(found), open=True)
 
 
-def _heading(name: str, title: str) -> Cell:
-    unit = quantity(name)
-    return Cell(title, "points" if unit.unit == POINTS else "nats" if unit.unit == "nats" else "", unit.sentence)
-
-
 def _line(found: Compared, name: str) -> list[Cell]:
     constant, seeds = collapsed_seeds(found, name)
     mark = "constant by design" if name == "fixed" else "collapsed" if constant == seeds else ""
-    cells = [_cell(found.row(name, what, subset), what) for what, subset, _ in COLUMNS]
+    cells = [estimate_cell(found.row(name, one.quantity, one.subset)) for one in COLUMNS]
     return [Cell(name, mark), *cells, _seeds(found, name)]
 
 
@@ -106,23 +91,14 @@ def _seeds(found: Compared, name: str) -> Cell:
     return Cell(str(row["n"]), f"{ends[0]} to {ends[1]}", "lowest and highest accuracy over seeds")
 
 
-def _cell(row: dict[str, Any], name: str) -> Cell:
-    unit = quantity(name)
-    if row["quantity"] is None:
-        return Cell("-")
-    if row["value"] is None:
-        return Cell("undefined", "", row["reason"])
-    return Cell(amount(row["value"], unit), interval(row["low"], row["high"], unit), row["reason"])
-
-
 def _undefined(found: Compared) -> list[Note]:
     """Say why estimates are undefined, each reason once."""
     reasons: dict[str, dict[str, list[str]]] = {}
-    for what, subset, title in COLUMNS:
+    for one in COLUMNS:
         for name in found.policies:
-            row = found.row(name, what, subset)
+            row = found.row(name, one.quantity, one.subset)
             if row["value"] is None and row["reason"]:
-                reasons.setdefault(row["reason"], {}).setdefault(title, []).append(name)
+                reasons.setdefault(row["reason"], {}).setdefault(one.title, []).append(name)
     notes = []
     for reason, columns in reasons.items():
         policies = dict.fromkeys(name for names in columns.values() for name in names)
@@ -144,22 +120,26 @@ def _against_compute(found: Compared, compute: str, title: str) -> ChartPart:
     return ChartPart(name=compute, title=title, chart=compute_chart(found, compute), caption=caption)
 
 
+def _by_knob(found: Compared, column: Column, caption: str) -> ChartPart:
+    seeds, runs = (table.filter(split="seen") for table in (found.seeds, main_runs(found)))
+    chart = knob_chart(seeds, runs, column, legend=_legend(found), knob="knob")
+    title = f"{column.title[:1].upper()}{column.title[1:]} by knob"
+    return ChartPart(name=column.quantity, title=title, chart=chart, caption=caption)
+
+
+def _legend(found: Compared) -> Legend:
+    return Legend({name: name for name in found.policies}, "policy", "fixed")
+
+
 def _depth(found: Compared, knob: str) -> Section:
-    depth = knob_chart(found, "depth", "answer", "mean answer depth")
-    oracle = knob_chart(found, "oracle_depth", "all", "mean oracle depth")
-    accuracy = knob_chart(found, "accuracy", "all", "accuracy")
+    needs = "What each policy's model needs: the smallest forced depth from which an answer stays right."
     return Section(
         title="Does depth follow the knob?",
         text=[f"The knob is {knob}."],
         parts=[
-            ChartPart(name="depth", title="Answer depth by knob", chart=depth, caption="What the policy spends."),
-            ChartPart(
-                name="oracle",
-                title="Oracle depth by knob",
-                chart=oracle,
-                caption="What each policy's model needs: the smallest forced depth from which an answer stays right.",
-            ),
-            ChartPart(name="accuracy", title="Accuracy by knob", chart=accuracy, caption="By each default rule."),
+            _by_knob(found, Column("depth", "mean answer depth", "answer"), "What the policy spends."),
+            _by_knob(found, Column("oracle_depth", "mean oracle depth"), needs),
+            _by_knob(found, Column("accuracy", "accuracy"), "By each default rule."),
         ],
     )
 
@@ -170,13 +150,13 @@ def _forced(found: Compared) -> Section:
     lines = []
     for (name, subset), part in rows.group_by("variant", "subset", maintain_order=True):
         if name in found.policies:
-            by_knob = {row["knob"]: _cell(row, "forced_accuracy").text for row in part.iter_rows(named=True)}
+            by_knob = {row["knob"]: estimate_cell(row).text for row in part.iter_rows(named=True)}
             depth = str(subset).removeprefix("depth-")
             lines.append([Cell(f"{name}, depth {depth}"), *(Cell(by_knob.get(knob, "-")) for knob in knobs)])
     chart = ChartPart(
         name="forced",
         title="Forced depth at the hardest knob",
-        chart=forced_chart(found),
+        chart=forced_chart(found.seeds, legend=_legend(found)),
         caption="A flat line means that depth is not needed.",
     )
     head = [Cell("policy and forced depth"), *(Cell(f"knob {knob}") for knob in knobs)]
@@ -186,9 +166,10 @@ def _forced(found: Compared) -> Section:
 
 def _twin(found: Compared, twin: Compared) -> Section:
     both = [name for name in found.policies if name in twin.policies]
-    head = [Cell("policy"), *(Cell(title, one.task) for _, _, title in _TWIN for one in (found, twin))]
+    head = [Cell("policy"), *(Cell(column.title, one.task) for column in _TWIN for one in (found, twin))]
+    pairs = [(what, one) for what in _TWIN for one in (found, twin)]
     rows = [
-        [Cell(name), *(_cell(one.row(name, what, subset), what) for what, subset, _ in _TWIN for one in (found, twin))]
+        [Cell(name), *(estimate_cell(one.row(name, what.quantity, what.subset)) for what, one in pairs)]
         for name in both
     ]
     chart = ChartPart(name="twin", title="Answer depth by knob, with the twin", chart=twin_chart(found, twin))

@@ -8,12 +8,12 @@ iterations per clause. Depth is needed if a model trained at depth 1 loses at le
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import polars as pl
 
 from anira.measure import FEWEST, NEED, measure, over_seeds
-from anira.measure.tidy import SCHEMA
+from anira.measure.tidy import Row, find
 from anira.paper.wordmath.runs import FIXED, SHALLOW
 
 SLOPE: Final = 0.1
@@ -31,15 +31,9 @@ class Found:
     seeds: pl.DataFrame
     """The same over seeds."""
 
-    def row(self, variant: str, quantity: str, knob: int | None = None, subset: str = "all") -> dict[str, Any]:
+    def row(self, variant: str, quantity: str, knob: int | None = None, subset: str = "all") -> Row:
         """Return an estimate over seeds, at a number of clauses or over those of training."""
-        rows = self.seeds.filter(
-            (pl.col("variant") == variant)
-            & (pl.col("quantity") == quantity)
-            & (pl.col("subset") == subset)
-            & pl.col("knob").eq_missing(pl.lit(knob, pl.Int64))
-        )
-        return rows.row(0, named=True) if len(rows) else {**dict.fromkeys(SCHEMA), "n": 0, "reason": ""}
+        return find(self.seeds, quantity, knob=knob, subset=subset, variant=variant)
 
     @property
     def clauses(self) -> list[int]:

@@ -1,16 +1,14 @@
 """The page: the paper's table with clauses that are known, what the rule says, and depth by clauses."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
-
-import altair as alt
-import polars as pl
+from typing import Final
 
 from anira.measure import quantity
 from anira.paper.wordmath.measure import Found
 from anira.paper.wordmath.runs import BEYOND, FIXED, FORMS, SHALLOW, VARIANTS
 from anira.site import SMOKE, Badge, Cell, ChartPart, Note, Page, Section, TablePart, Tone, amount, interval, read_notes
-from anira.site.style import colours, shapes
+from anira.site.charts import Legend, knob_chart
+from anira.site.tables import Column, estimate_cell
 
 _NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O", FIXED: "fixed depth", SHALLOW: "trained at depth 1"}
 _SPLITS: Final = ("Main", "P1", "P2")
@@ -105,56 +103,25 @@ def _lines(found: Found) -> Iterator[list[Cell]]:
     for knob in found.clauses:
         place = knob - found.hardest
         name = f"{knob} ({_SPLITS[place]})" if 0 <= place <= BEYOND else str(knob)
-        cells = [_cell(found.row(variant, "accuracy", knob), "accuracy") for variant in (SHALLOW, FIXED)]
+        cells = [estimate_cell(found.row(variant, "accuracy", knob)) for variant in (SHALLOW, FIXED)]
         for variant in JUDGED:
-            cells.append(_cell(found.row(variant, "accuracy", knob), "accuracy"))
-            cells.append(_cell(found.row(variant, "depth", knob, "answer"), "depth"))
+            cells.append(estimate_cell(found.row(variant, "accuracy", knob)))
+            cells.append(estimate_cell(found.row(variant, "depth", knob, "answer")))
         yield [Cell(name), *cells]
 
 
-def table_texts(found: Found) -> tuple[list[str], list[list[str]]]:
-    """Return the paper's table for a terminal: its head and its rows."""
-    table = paper_table(found)
-    texts = [[" ".join(filter(None, (cell.text, cell.small))) for cell in row] for row in (table.head, *table.rows)]
-    return texts[0], texts[1:]
-
-
-def _cell(row: dict[str, Any], name: str) -> Cell:
-    if row["value"] is None:
-        return Cell("-", "", row["reason"])
-    unit = quantity(name)
-    return Cell(amount(row["value"], unit), interval(row["low"], row["high"], unit), row["reason"])
-
-
 def _chart(found: Found, name: str, subset: str, title: str) -> ChartPart:
-    """Return a quantity by clauses: a line for the mean over seeds, its band, and small marks for seeds."""
-    names = list(_NAMES.values())
-    wanted = (pl.col("quantity") == name) & (pl.col("subset") == subset) & pl.col("knob").is_not_null()
-    label = pl.col("variant").replace_strict(_NAMES).alias("label")
-    means, seeds = (table.filter(wanted).with_columns(label) for table in (found.seeds, found.runs))
-    x = alt.X("knob:Q", title="clauses", axis=alt.Axis(tickMinStep=1, format="d"))
-    axis = alt.Axis(format="%") if name == "accuracy" else alt.Axis()
-    y = alt.Y("value:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-    colour, shape = colours(names, "model", grey=_NAMES[FIXED]), shapes(names, "model")
-    band = alt.Chart(_plain(means)).mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q")
-    base = alt.Chart(_plain(means)).encode(x=x, y=y, color=colour, tooltip=["label:N", "knob:Q", "value:Q"])
-    points = alt.Chart(_plain(seeds, "seed")).mark_point(size=20, opacity=0.6)
-    edge = alt.Chart(pl.DataFrame({"x": [found.hardest + 0.5]})).mark_rule(strokeDash=[4, 3]).encode(x="x:Q")
-    layers = [
-        band.encode(color=colour),
-        base.mark_line(),
-        base.mark_point(filled=True, size=70).encode(shape=shape),
-        points.encode(x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "seed:O", "knob:Q", "value:Q"]),
-        edge,
-    ]
     return ChartPart(
         name=f"{found.form}-{name}",
         title=f"{title[:1].upper()}{title[1:]} by clauses, the answer {FORMS[found.form]}",
-        chart=alt.layer(*layers),
+        chart=knob_chart(
+            found.seeds,
+            found.runs,
+            Column(name, title, subset),
+            legend=Legend(_NAMES, grey=_NAMES[FIXED]),
+            knob="clauses",
+            edge=found.hardest + 0.5,
+        ),
         caption="Large marks: means over seeds; bands: 95% intervals; small marks: seeds. Right of the dashed line: "
         "more clauses than in training.",
     )
-
-
-def _plain(table: pl.DataFrame, *more: str) -> pl.DataFrame:
-    return table.select("label", "knob", "value", "low", "high", *more).drop_nulls("value")

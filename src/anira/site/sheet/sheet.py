@@ -20,8 +20,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from anira.site.drawing.style import Style, legend
-from anira.site.plain import layout
 from anira.site.report.page import environment
+from anira.site.values import layout
 
 Cells = Mapping[str, str]
 """A row of a table: column -> what stands there; Markup stays as it is, anything else is escaped."""

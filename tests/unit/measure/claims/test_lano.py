@@ -29,8 +29,7 @@ def test_more_than_untrained_models_have_is_evidence(following):
     (claim,) = judge_lano(following[::-1])
     assert (claim.verdict.word, claim.seeds) == ("supported", (0, 1, 2))
     row = following[0].row("possible", "predicts", "ops_mul")
-    assert claim.estimates[0].low == row.given_input.low - max(row.untrained.given_input)
-    assert claim.estimates[0].high == row.given_input.high - min(row.untrained.given_input)
+    assert claim.estimates[0].value == row.given_input.value - max(row.untrained.given_input)
     assert judge_lano(following[:2])[0].verdict.word == "inconclusive"
 
 

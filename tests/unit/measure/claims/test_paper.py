@@ -9,17 +9,13 @@ from anira.measure.claims.paper import combine
 from anira.measure.claims.verdict import Evidence, Verdict
 from anira.measure.statistics.estimates import Estimate
 
-UP, DOWN, FLAT = Estimate(0.3, 0.2, 0.4), Estimate(-0.3, -0.4, -0.2), Estimate(0.1, -0.1, 0.3)
-WORDS = {
-    "supported": UP,
-    "contradicted": DOWN,
-    "inconclusive": FLAT,
-    "not testable": Estimate(None, reason="the depth is constant"),
-}
+UP, DOWN, FLAT = (0.3, 0.31, 0.29), (-0.3, -0.31, -0.29), (0.1, 0.6, -0.4)
+WORDS = {"supported": UP, "contradicted": DOWN, "inconclusive": FLAT, "not testable": (None, None, None)}
 
 
-def setting(estimate, seeds=3, name="mano anira-e"):
-    return make_claim("depth rises", name, [(f"run {seed}", Evidence(seed, estimate)) for seed in range(seeds)])
+def setting(values, seeds=3, name="mano anira-e"):
+    found = [Estimate(value, reason="" if value else "the depth is constant") for value in values[:seeds]]
+    return make_claim("depth rises", name, [(f"run {i}", Evidence(i, one)) for i, one in enumerate(found)])
 
 
 def combined(*words):
@@ -35,19 +31,12 @@ def test_settings_must_agree(words):
 
 def test_the_reason_counts_them():
     assert combined("supported", "inconclusive", "supported").reason == "2 supported, 1 inconclusive"
-    assert combine([]) == Verdict("not testable", "no experiment has looked at it")
+    assert combine([]) == Verdict("not testable", "no figure has looked at it")
 
 
-@pytest.mark.parametrize("agreeing", [UP, FLAT])
-def test_a_setting_of_few_seeds_does_not_vote(agreeing):
+@pytest.mark.parametrize("agreeing", [UP, DOWN, FLAT])
+def test_a_setting_of_few_seeds_has_no_vote_and_no_veto(agreeing):
     assert combine([setting(UP), setting(agreeing, seeds=1)]) == Verdict(
         "supported", "1 supported, 1 with fewer than 3 seeds"
     )
     assert combine([setting(UP, seeds=2)]) == Verdict("inconclusive", "1 with fewer than 3 seeds")
-
-
-@pytest.mark.parametrize(("many", "few"), [(UP, DOWN), (DOWN, UP)])
-def test_one_seed_against_the_others_keeps_them_from_a_verdict(many, few):
-    found = combine([setting(many), setting(few, seeds=1, name="clrs sort anira-o")])
-    assert found.word == "inconclusive"
-    assert found.reason.endswith("1 with fewer than 3 seeds, of which against the others: clrs sort anira-o")

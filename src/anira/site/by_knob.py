@@ -1,0 +1,135 @@
+"""One task's runs by knob, as a section of a page: what depth does, what accuracy does, and whether depth is needed."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from anira.measure.tidy import find
+from anira.site.charts import Legend, forced_chart, knob_chart
+from anira.site.page import Cell, ChartPart, Section, TablePart
+from anira.site.tables import Column, estimate_cell, estimate_table, null_cell
+
+DEPTH: Final = Column("depth", "mean answer depth", "answer")
+ACCURACY: Final = Column("accuracy", "accuracy")
+_ALIGNMENT: Final = (
+    Column("need", "need"),
+    Column("slope", "slope"),
+    Column("slope", "slope of right answers", "right"),
+    Column("expected_slope", "slope of expected depth"),
+    Column("spearman_knob", "Spearman"),
+    Column("spearman_oracle", "Spearman, oracle depth"),
+    Column("regret", "regret", "answer"),
+)
+_POSITION: Final = (
+    Column("r2_position", "position", "answer"),
+    Column("r2_knob", "knob", "answer"),
+    Column("r2_both", "both", "answer"),
+)
+_NUMBERS: Final = (
+    ACCURACY,
+    Column("held_out_accuracy", "kept from training"),
+    Column("majority", "commonest answer"),
+    Column("depth", "answer depth", "answer"),
+    Column("depth", "of right answers", "right"),
+    Column("expected_depth", "expected depth", "answer"),
+    Column("depth", "prompt depth", "prompt"),
+    Column("oracle_depth", "oracle depth"),
+)
+_CAPTION: Final = "Large marks: means over seeds; bands: 95% t intervals; small marks: seeds."
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnobTask:
+    """The rows of one task, and the words for it."""
+
+    name: str
+    """A word for ids."""
+    title: str
+    knob: str
+    """The words under the axis."""
+    runs: pl.DataFrame
+    seeds: pl.DataFrame
+    legend: Legend
+    edge: float | None = None
+    """Where training ends, if anything beyond it was evaluated."""
+
+    @property
+    def variants(self) -> list[str]:
+        """Those that are shown and have rows."""
+        found = set(self.seeds["variant"])
+        return [name for name in self.legend.names if name in found]
+
+
+def knob_charts(task: KnobTask) -> list[ChartPart]:
+    """Return depth, accuracy and the forced-depth curve."""
+    parts = [_chart(task, DEPTH), _chart(task, ACCURACY)]
+    if "forced_accuracy" in task.seeds["quantity"]:
+        chart = forced_chart(task.seeds, legend=task.legend)
+        caption = "Where the curve is flat, depth is not needed, and a rising depth shows nothing."
+        parts.append(ChartPart(name=f"{task.name}-forced", title="Forced depth", chart=chart, caption=caption))
+    return parts
+
+
+def knob_section(task: KnobTask, *, is_open: bool = False) -> Section:
+    """Return charts and tables of one task."""
+    parts: list[ChartPart | TablePart] = [
+        *knob_charts(task),
+        alignment_table(task),
+        _position_table(task),
+        numbers_table(task),
+    ]
+    return Section(title=task.title, parts=parts, open=is_open)
+
+
+def alignment_table(task: KnobTask) -> TablePart:
+    """Return need, slopes and correlations over seeds, with the range of the slope for shuffled depth."""
+    return estimate_table(
+        task.seeds,
+        _subjects(task),
+        _ALIGNMENT,
+        title=f"{task.title}: does depth follow the knob?",
+        first="model",
+        caption="Means over seeds with 95% t intervals, at knobs of training.",
+        heads=[Cell("slope, shuffled", "", "range of the slope with depth shuffled across instances"), Cell("seeds")],
+        more=lambda name: _more(task, name),
+    )
+
+
+def _more(task: KnobTask, name: str) -> list[Cell]:
+    variant = next(variant for variant in task.variants if task.legend.names[variant] == name)
+    slope, accuracy = (find(task.seeds, what, variant=variant) for what in ("slope", "accuracy"))
+    return [null_cell(slope), Cell(str(accuracy["n"]))]
+
+
+def _position_table(task: KnobTask) -> TablePart:
+    return estimate_table(
+        task.seeds,
+        _subjects(task),
+        _POSITION,
+        title=f"{task.title}: does depth only count positions?",
+        first="model",
+        caption="Share of the variance of answer depth that means by position, by knob, and by both explain.",
+    )
+
+
+def numbers_table(task: KnobTask) -> TablePart:
+    """Return everything by model and knob."""
+    rows = []
+    for variant in task.variants:
+        knobs = task.seeds.filter(variant=variant, quantity="accuracy").select("knob", "split").drop_nulls().unique()
+        for knob, split in knobs.sort("knob").iter_rows():
+            found = [find(task.seeds, one.quantity, knob=knob, subset=one.subset, variant=variant) for one in _NUMBERS]
+            rows.append([Cell(task.legend.names[variant]), Cell(str(knob), split), *map(estimate_cell, found)])
+    head = [Cell("model"), Cell("knob"), *(one.head for one in _NUMBERS)]
+    return TablePart(title=f"{task.title} in numbers", head=head, rows=rows)
+
+
+def _chart(task: KnobTask, column: Column) -> ChartPart:
+    title = f"{column.title[:1].upper()}{column.title[1:]}"
+    chart = knob_chart(task.seeds, task.runs, column, legend=task.legend, knob=task.knob, edge=task.edge)
+    return ChartPart(name=f"{task.name}-{column.quantity}", title=title, chart=chart, caption=_CAPTION)
+
+
+def _subjects(task: KnobTask) -> dict[str, dict[str, object]]:
+    return {task.legend.names[name]: {"variant": name} for name in task.variants}

@@ -1,0 +1,120 @@
+"""Charts that several pages have: filters of the tidy table with an encoding."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import altair as alt
+import polars as pl
+
+from anira.measure import quantity
+from anira.site.style import COLOURS, GREY, colours, shapes
+from anira.site.tables import Column
+
+_TIPS = ["label:N", "value:Q", "low:Q", "high:Q"]
+_TICKS = 20
+
+
+class Legend(NamedTuple):
+    """Who is drawn, and how they are told apart."""
+
+    names: Mapping[str, str]
+    """Variants that are shown, and what they are called."""
+    title: str = "model"
+    grey: str = ""
+    """The name of what the others are held against."""
+
+    @property
+    def colour(self) -> alt.Color:
+        """A colour for each."""
+        return colours(list(self.names.values()), self.title, grey=self.grey)
+
+    @property
+    def shape(self) -> alt.Shape:
+        """A shape for each."""
+        return shapes(list(self.names.values()), self.title)
+
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of those that are shown, with `label`."""
+        label = pl.col("variant").replace_strict(dict(self.names), return_dtype=pl.String).alias("label")
+        return rows.filter(pl.col("variant").is_in(list(self.names))).with_columns(label)
+
+
+def knob_chart(
+    seeds: pl.DataFrame,
+    runs: pl.DataFrame,
+    shown: Column,
+    *,
+    legend: Legend,
+    knob: str,
+    edge: float | None = None,
+    paper: pl.DataFrame | None = None,
+) -> alt.TopLevelMixin:
+    """Return a quantity by knob: a line for the mean over seeds, its band, and a small mark for each seed.
+
+    `edge` marks where training ends; `paper` has the paper's values (label, knob, value), which are drawn hollow.
+    """
+    means, single = (_by_knob(table, shown, legend) for table in (seeds, runs))
+    title = shown.title
+    x = alt.X("knob:Q", title=knob, axis=_whole(means["knob"]))
+    axis = alt.Axis(format="%") if quantity(shown.quantity).percent else alt.Axis()
+    y = alt.Y("value:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
+    colour, shape = legend.colour, legend.shape
+    base = alt.Chart(means).encode(x=x, color=colour)
+    layers: list[alt.Chart] = [
+        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
+        base.mark_line().encode(y=y),
+        base.mark_point(filled=True, size=70).encode(y=y, shape=shape, tooltip=["knob:Q", *_TIPS]),
+        alt.Chart(single)
+        .mark_point(size=20, opacity=0.6)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "seed:O", "knob:Q", "value:Q"]),
+    ]
+    if paper is not None and not paper.is_empty():
+        marks = alt.Chart(paper).mark_point(size=90, filled=False, strokeWidth=2)
+        layers.append(marks.encode(x=x, y=y, color=colour, tooltip=["label:N", "knob:Q", "value:Q"]))
+    return alt.layer(*layers, *([_rule(edge)] if edge is not None else []))
+
+
+def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
+    """Return accuracy against forced depth at the hardest knob of training; it is flat where depth is not needed."""
+    rows = seeds.filter(quantity="forced_accuracy", split="seen").drop_nulls("knob")
+    hardest = legend.of(rows.filter(pl.col("knob") == pl.col("knob").max().over("variant")))
+    depth = pl.col("subset").str.strip_prefix("depth-").cast(pl.Int64).alias("depth")
+    table = hardest.select("label", depth, "knob", "value", "low", "high").sort("depth")
+    x = alt.X("depth:Q", title="depth that every token is forced to", axis=_whole(table["depth"]))
+    y = alt.Y("value:Q", title="accuracy at the hardest knob", axis=alt.Axis(format="%"))
+    base = alt.Chart(table).encode(x=x, y=y, color=legend.colour, tooltip=["depth:Q", "knob:Q", *_TIPS])
+    return alt.layer(base.mark_line(), base.mark_point(filled=True, size=60).encode(shape=legend.shape))
+
+
+def interval_chart(rows: pl.DataFrame, *, order: Sequence[str], title: str, zero: bool = True) -> alt.TopLevelMixin:
+    """Return estimates one below the other: a large mark and its interval for `label`, a small mark for each seed.
+
+    `rows` has label, value, low, high, and `seed`, which is null for what is over seeds.
+    """
+    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=zero))
+    y = alt.Y("label:N", title=None, sort=list(order), axis=alt.Axis(labelLimit=260))
+    whole, single = rows.filter(pl.col("seed").is_null()), rows.drop_nulls("seed")
+    line = alt.Chart(whole).mark_rule(strokeWidth=2, color=COLOURS[0])
+    mark = alt.Chart(whole).mark_point(filled=True, size=90, color=COLOURS[0], opacity=1)
+    layers = [
+        line.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y),
+        alt.Chart(single).mark_point(size=25, color=GREY).encode(x=x, y=y, tooltip=["seed:O", *_TIPS]),
+        mark.encode(x=x, y=y, tooltip=_TIPS),
+    ]
+    return alt.layer(*([_rule(0.0)] if zero else []), *layers)
+
+
+def _whole(values: pl.Series) -> alt.Axis:
+    """Return an axis with a tick at each whole number that occurs, unless they are many."""
+    ticks = values.unique().sort().to_list()
+    return alt.Axis(values=ticks, format="d") if len(ticks) <= _TICKS else alt.Axis(tickMinStep=1, format="d")
+
+
+def _rule(at: float) -> alt.Chart:
+    line: alt.Chart = alt.Chart(pl.DataFrame({"x": [at]})).mark_rule(strokeDash=[4, 3], color=GREY).encode(x="x:Q")
+    return line
+
+
+def _by_knob(table: pl.DataFrame, shown: Column, legend: Legend) -> pl.DataFrame:
+    rows = legend.of(table.filter(quantity=shown.quantity, subset=shown.subset).drop_nulls(["knob", "value"]))
+    return rows.select("label", "seed", "knob", "value", "low", "high").sort("label", "knob")

@@ -1,0 +1,92 @@
+"""Tables of pages from rows of the tidy table: a line for each subject, a column for each quantity."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from anira.measure import quantity
+from anira.measure.quantities import POINTS
+from anira.measure.tidy import Row, find
+from anira.site.page import Cell, Page, TablePart
+from anira.site.values import amount, interval, layout
+
+_NARROW: Final = 8  # columns
+
+
+class Column(NamedTuple):
+    """A quantity in a table, and its heading there."""
+
+    quantity: str
+    title: str
+    subset: str = "all"
+    split: str | None = None
+    small: str = ""
+    """A second line of the heading; points and nats are named without it."""
+
+    @property
+    def head(self) -> Cell:
+        """The heading, which explains itself on pointing at it."""
+        unit = quantity(self.quantity)
+        units = {POINTS: "points", "nats": "nats"}.get(unit.unit, "")
+        return Cell(self.title, self.small or units, unit.sentence)
+
+
+def estimate_cell(row: Row, digits: int | None = None) -> Cell:
+    """Return an estimate with its interval; where it is undefined, why; a dash where nobody made it."""
+    if row["quantity"] is None:
+        return Cell("-")
+    if row["value"] is None:
+        return Cell("undefined", "", row["reason"])
+    unit = quantity(row["quantity"])
+    text = amount(row["value"], unit) if digits is None else f"{row['value']:z.{digits}f}"
+    return Cell(text, interval(row["low"], row["high"], unit), row["reason"])
+
+
+def null_cell(row: Row) -> Cell:
+    """Return the range that shuffled records give."""
+    if row["null_low"] is None:
+        return Cell("-")
+    return Cell(interval(row["null_low"], row["null_high"], quantity(row["quantity"])))
+
+
+def estimate_table(
+    table: pl.DataFrame,
+    subjects: Mapping[str, Mapping[str, object]],
+    columns: Sequence[Column],
+    *,
+    title: str,
+    first: str,
+    caption: str = "",
+    more: Callable[[str], Sequence[Cell]] | None = None,
+    heads: Sequence[Cell] = (),
+) -> TablePart:
+    """Return a line for each subject: its name, and the labels (and knob) by which its rows are found.
+
+    `first` heads the first column; `more` gives further cells of a subject under `heads`.
+    """
+    rows = []
+    for name, labels in subjects.items():
+        cells = [
+            estimate_cell(find(table, one.quantity, subset=one.subset, split=one.split, **labels))  # type: ignore[arg-type]
+            for one in columns
+        ]
+        rows.append([Cell(name), *cells, *(more(name) if more else ())])
+    head = [Cell(first), *(one.head for one in columns), *heads]
+    return TablePart(title=title, caption=caption, head=head, rows=rows)
+
+
+def plain_table(table: TablePart) -> str:
+    """Return a table for a terminal; intervals stand behind their values, unless it is too wide for them."""
+    narrow = len(table.head) <= _NARROW
+    lines = [[f"{cell.text} {cell.small * narrow}".strip() for cell in row] for row in (table.head, *table.rows)]
+    return layout(lines[0], lines[1:])
+
+
+def page_text(page: Page) -> str:
+    """Return what a page says for a terminal: its answer, each verdict, and the tables that are unfolded."""
+    said = [f"{note.head}: {note.text}" for note in page.verdicts]
+    parts = [part for section in page.sections if section.open for part in section.parts]
+    tables = [f"{part.title}\n{plain_table(part)}" for part in parts if isinstance(part, TablePart)]
+    blocks = ["\n".join([f"{page.title} {page.badge.words.capitalize()}.", *page.answer]), "\n".join(said), *tables]
+    return "\n\n".join(filter(None, blocks))
