@@ -24,6 +24,8 @@ class Listed(NamedTuple):
     module: str
     """With a function `reproduce(setting)`."""
     summary: str
+    place: str = ""
+    """Where the paper has it."""
     runs: tuple[str, ...] = ()
     """The presets that it trains, without their scale."""
     plan: str = ""
@@ -38,67 +40,77 @@ _MANO, _BREVO, _DEPO, _CLRS, _LANO = (
 EXPERIMENTS: Final = {
     "allocation": Listed(
         "anira.paper.allocation.make",
-        "figure: accuracy and depth against the knob on MANO, BREVO and DEPO",
+        "accuracy and depth against the knob on MANO, BREVO and DEPO",
+        "Figure 2",
         (*_MANO, *_BREVO, *_DEPO),
     ),
     "clrs": Listed(
         "anira.paper.clrs.make",
-        "figure: accuracy and depth against input size, for every subtask of CLRS-Text",
+        "accuracy and depth against input size, for every subtask of CLRS-Text",
+        "Figure 3",
         _CLRS,
     ),
     "lano": Listed(
         "anira.paper.lano.make",
-        "table: rank correlation of expected depth with the parser's work, on LANO",
+        "rank correlation of expected depth with the parser's work, on LANO",
+        "Table 1",
         _LANO,
     ),
     "dynamics": Listed(
         "anira.paper.dynamics.make",
-        "figures: accuracy and depth over training, the order in which sizes are learned, the two phases",
+        "accuracy and depth over training, the order in which sizes are learned, the two phases",
+        "Figures 4 and 5",
         (*_MANO, *_BREVO),
     ),
     "brevo-regression": Listed(
         "anira.paper.brevo_regression.make",
-        "tables: which features of graph and search explain the depth of BREVO's answer tokens",
+        "which features of graph and search explain the depth of BREVO's answer tokens",
+        "Table 2",
         _BREVO,
     ),
     "mano-parse-state": Listed(
         "anira.paper.mano_parse_state.make",
-        "figure: depth of MANO's question tokens by the state of the parse, and the piecewise model",
+        "depth of MANO's question tokens by the state of the parse, and the piecewise model",
+        "Figure 6",
         _MANO,
     ),
     "extrapolation": Listed(
         "anira.paper.extrapolation.make",
-        "figure: MANO beyond the trained sizes, adaptive, fixed and unshared",
+        "MANO beyond the trained sizes, adaptive, fixed and unshared",
+        "Figure 9",
         (*_MANO, "mano-fixed", "mano-unshared"),
     ),
     "pareto": Listed(
         "anira.paper.pareto.make",
-        "figure: accuracy against depth for other rules and thresholds of selection",
+        "accuracy against depth for other rules and thresholds of selection",
+        "Figure 10",
         (*_BREVO, *_MANO, "mano-fixed"),
     ),
     "cost": Listed(
         "anira.paper.cost.make",
-        "figure: measured time and cache bytes of decoding against depth",
+        "measured time and cache bytes of decoding against depth",
+        "Section 3.2.5",
         (*_MANO, *_BREVO),
     ),
     "policies": Listed(
         "anira.paper.policies.make",
-        "page: every policy on words and its abelian twin, judged alike at equal compute (anira compare)",
+        "every policy on words and its abelian twin, judged alike at equal compute (anira compare)",
         plan="anira.paper.policies.make",
     ),
     "gsm-symbolic": Listed(
         "anira.paper.gsm_symbolic.make",
-        "table: accuracy and depth on GSM-Symbolic, with the fixed-depth curve (anira gsm-symbolic)",
+        "accuracy and depth on GSM-Symbolic, with the fixed-depth curve (anira gsm-symbolic)",
+        "Table 3",
         plan="anira.paper.gsm_symbolic.make",
     ),
     "wordmath": Listed(
         "anira.paper.wordmath.make",
-        "table: accuracy and depth on word problems by their number of clauses, in the form of GSM-Symbolic's",
+        "accuracy and depth on word problems by their number of clauses, in the form of GSM-Symbolic's table",
         plan="anira.paper.wordmath.make",
     ),
     "claims": Listed(
         "anira.paper.claims.make",
-        "page: each claim of the paper with the verdict of the experiments above",
+        "each claim of the paper with the verdict of the pages above",
     ),
 }
 """By name; `all` goes through them in this order, and the claims come last because they read the others' files."""

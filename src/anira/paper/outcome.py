@@ -1,13 +1,16 @@
 """The files of a figure: its page, its tables, and the JSON by which the index and the claims know it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from anira.config import json_text, to_dict, write_file
 from anira.measure.claims.knob import Claim
+from anira.paper.figures import EXPERIMENTS
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.site import Page, write_page
+from anira.site import Cell, Page, Section, TablePart, write_page
 from anira.site.tables import page_text
 
 
@@ -19,13 +22,34 @@ def write_outcome(
     *,
     runs: Sequence[UsedRun],
     claims: Mapping[str, Sequence[Claim]] | None = None,
+    beside: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Write NAME.json, its tables and, as the last file, NAME.html; `make_page` is given the names of the tables."""
-    page = make_page(list(tables))
+    """Write NAME.json, its tables and, as the last file, NAME.html; `make_page` is given the names of the tables.
+
+    `beside` is what else the JSON says."""
+    made_page = make_page(list(tables))
+    listed = EXPERIMENTS.get(name)
+    sections = [*made_page.sections, *([_runs(runs)] if runs else [])]
+    page = replace(made_page, sections=sections, place=listed.place if listed else "")
     files = write_page(setting.out / f"{name}.html", page, tables)
     stored = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in runs]
     judged = {key: [to_dict(claim) for claim in made] for key, made in (claims or {}).items()}
     path = setting.out / f"{name}.json"
-    found = {"experiment": name, "scale": setting.scale, "runs": stored, "claims": judged}
+    found = {"experiment": name, "scale": setting.scale, **(beside or {}), "runs": stored, "claims": judged}
     write_file(path, json_text(found, indent=2) + "\n")
     return Outcome(files=(path, *files), runs=tuple(runs), text=page_text(page), claims=claims or {})
+
+
+def _runs(runs: Sequence[UsedRun]) -> Section:
+    """Return which runs a page rests on, and in what they are not their preset or the paper's."""
+    rows = [
+        [
+            Cell(f"{run.folder.parent.name}/{run.folder.name}"),
+            Cell("found" if run.found else f"trained in {run.seconds:.0f} s"),
+            Cell(", ".join(run.differs) or "as the preset", wrap=True),
+            Cell(", ".join(run.shrunk) or "-", wrap=True),
+        ]
+        for run in runs
+    ]
+    head = [Cell("run"), Cell("how"), Cell("here, and in brackets in the preset"), Cell("and in the paper")]
+    return Section(title="Runs", parts=[TablePart(title=f"{len(runs)} runs", head=head, rows=rows)])

@@ -31,11 +31,16 @@ class ChartPart:
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a table: a text, a smaller one below it, and a remark that shows on pointing at it."""
+    """What stands in a table: a text, a smaller one below it, a remark that shows on pointing at it, and a link.
+
+    A text of several words may `wrap`; numbers never do.
+    """
 
     text: str
     small: str = ""
     remark: str = ""
+    link: str = ""
+    wrap: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +103,10 @@ class Page:
     """What makes the page again."""
     files: Sequence[str] = field(default_factory=tuple)
     """Names of the tables beside the page."""
+    place: str = ""
+    """Where the paper has it, such as Figure 2."""
+    home: str = "index.html"
+    """The page of all pages beside this one; empty for itself."""
 
 
 def read_notes(package: str) -> list[Note]:

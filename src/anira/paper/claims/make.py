@@ -9,9 +9,9 @@ from typing import Any
 from anira.config import UserError, from_dict
 from anira.measure.claims.knob import Claim
 from anira.measure.claims.paper import PAPER_CLAIMS
-from anira.paper.claims.page import JudgedClaim, claims_sheet, claims_table
+from anira.paper.claims.page import JudgedClaim, claims_table, make_page
 from anira.paper.figures import EXPERIMENTS
-from anira.paper.files import make_files
+from anira.paper.outcome import write_outcome
 from anira.paper.setting import Outcome, Setting
 from anira.paper.stored import read_stored
 
@@ -22,14 +22,21 @@ def reproduce(setting: Setting) -> Outcome:
     """Make claims.json, claims.csv and claims.html from the files of the other experiments."""
     made = {name: found for name in EXPERIMENTS if name != NAME and (found := read_stored(setting.out, name))}
     if not made:
-        raise UserError(f"{setting.out} has no experiment yet that judges a claim: anira reproduce all makes them")
+        raise UserError(f"{setting.out} has no page yet that judges a claim: anira reproduce all makes them")
     other = {name: found["scale"] for name, found in made.items() if found["scale"] != setting.scale}
     if other:
         name, scale = next(iter(other.items()))
         raise UserError(f"{setting.out / name}.json is of scale {scale}, not {setting.scale}: use another --out")
     judged = [_judged(key, made) for key in PAPER_CLAIMS]
-    sheet = claims_sheet(judged, setting.scale, missing=[name for name in EXPERIMENTS if name not in (NAME, *made)])
-    return make_files(setting, sheet, runs=[], figures=[], tables={NAME: claims_table(judged)}, beside=_beside(judged))
+    missing = [name for name in EXPERIMENTS if name not in (NAME, *made)]
+    return write_outcome(
+        setting,
+        NAME,
+        {f"{NAME}.csv": claims_table(judged)},
+        lambda files: make_page(judged, scale=setting.scale, missing=missing, files=files),
+        runs=[],
+        beside={"verdicts": {one.key: _verdict(one) for one in judged}},
+    )
 
 
 def _judged(key: str, made: dict[str, dict[str, Any]]) -> JudgedClaim:
@@ -52,6 +59,5 @@ def _claims(name: str, stored: Sequence[dict[str, Any]]) -> list[Claim]:
         raise UserError(f"{name}.json has claims of another form; make it again with anira reproduce {name}") from error
 
 
-def _beside(judged: list[JudgedClaim]) -> dict[str, Any]:
-    verdicts = {one.key: {"verdict": one.verdict.word, "reason": one.verdict.reason} for one in judged}
-    return {"verdicts": verdicts}
+def _verdict(one: JudgedClaim) -> dict[str, str]:
+    return {"verdict": one.verdict.word, "reason": one.verdict.reason, "rule": one.paper.rule}

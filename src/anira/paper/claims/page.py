@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+import altair as alt
 import polars as pl
-from markupsafe import Markup
 
 from anira.measure.claims.knob import Claim
 from anira.measure.claims.paper import PAPER_CLAIMS, PaperClaim, combine
-from anira.measure.claims.verdict import Verdict
-from anira.site.drawing.seeds import seeds_figure
-from anira.site.sheet.cells import estimate_columns
-from anira.site.sheet.sheet import Section, Sheet, Table
-from anira.site.sheet.verdicts import verdict_cells
+from anira.measure.claims.verdict import Evidence, Verdict, seed_mean
+from anira.measure.statistics.estimates import Estimate
+from anira.site import SMOKE, Badge, Cell, ChartPart, Page, Section, TablePart, Tone, read_notes
+from anira.site.charts import interval_chart
+from anira.site.style import GREY
+
+_INK: Final = {"supported": "#1a7f37", "contradicted": "#b3261e", "inconclusive": "#e69f00", "not testable": GREY}
+_TONES: Final[dict[str, Tone]] = {"supported": "yes", "contradicted": "no"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +25,7 @@ class JudgedClaim:
 
     key: str
     settings: tuple[tuple[str, Claim], ...]
-    """The experiment, and its claim about one task and variant over all seeds."""
+    """The page, and its claim about one task and variant over all seeds."""
     shrunk: Mapping[str, Sequence[str]]
     """By task: settings of the runs that are not the paper's, with the paper's in brackets."""
 
@@ -36,72 +40,127 @@ class JudgedClaim:
         return combine([claim for _, claim in self.settings])
 
 
-def claims_sheet(judged: Sequence[JudgedClaim], scale: str, *, missing: Sequence[str]) -> Sheet:
-    """Return the page; `missing` are experiments that were not made yet."""
-    rows = [_in_a_line(one) for one in judged]
-    absent = f"Not made, and not counted: {', '.join(missing)}." if missing else ""
-    summary = Section(title="All claims", tables=[Table("all claims", rows)], below=absent)
-    return Sheet(
-        name="claims",
-        title=f"The paper's claims, judged at {scale} scale",
-        runs=[],
-        sections=[summary, *map(_section, judged)],
+def make_page(judged: Sequence[JudgedClaim], *, scale: str, missing: Sequence[str], files: Sequence[str]) -> Page:
+    """Return the page; `missing` are pages that were not made yet."""
+    words = [one.verdict.word for one in judged]
+    testable = [word for word in words if word in ("supported", "contradicted")]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    absent = [f"Not made, and not counted: {', '.join(missing)}."] if missing else []
+    return Page(
+        title="Which of the paper's claims hold?",
+        badge=Badge(f"{words.count('supported')} of {len(words)} supported", _tone(testable)),
+        answer=[f"Of the paper's {len(words)} claims: {counts}.", *absent, *[SMOKE] * (scale == "smoke")],
+        lead=_counts(judged),
+        sections=[_all(judged), *map(_section, judged), _reading()],
+        files=files,
+        command=f"anira reproduce claims --scale {scale}",
     )
 
 
+def _counts(judged: Sequence[JudgedClaim]) -> ChartPart:
+    """Return how many settings give each verdict, claim by claim."""
+    rows = [{"claim": one.key, "verdict": claim.verdict.word} for one in judged for _, claim in one.settings]
+    table = pl.DataFrame(rows, schema={"claim": pl.String, "verdict": pl.String}).group_by("claim", "verdict").len()
+    words = list(_INK)
+    chart = (
+        alt.Chart(table)
+        .mark_bar()
+        .encode(
+            x=alt.X("len:Q", title="settings (task, variant, measure)", axis=alt.Axis(tickMinStep=1, format="d")),
+            y=alt.Y("claim:N", title=None, sort=list(PAPER_CLAIMS), scale=alt.Scale(domain=list(PAPER_CLAIMS))),
+            color=alt.Color("verdict:N", scale=alt.Scale(domain=words, range=list(_INK.values())), title="verdict"),
+            tooltip=["claim:N", "verdict:N", "len:Q"],
+        )
+    )
+    caption = "A claim is supported where all settings that can be judged agree."
+    return ChartPart(name="counts", title="Verdicts of the settings of each claim", chart=chart, caption=caption)
+
+
 def claims_table(judged: Sequence[JudgedClaim]) -> pl.DataFrame:
-    """Return one row a claim, setting and seed."""
+    """Return one row for each claim, setting and seed."""
     rows = [
         {
             "claim": one.key,
-            "experiment": experiment,
+            "page": page,
             "measured": claim.text,
             "setting": claim.experiment,
             "run_id": run,
             "seed": seed,
-            **estimate_columns("estimate", estimate),
-            "undefined": estimate.reason,
+            "value": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "reason": estimate.reason,
             "verdict": claim.verdict.word,
-            "reason": claim.verdict.reason,
+            "because": claim.verdict.reason,
         }
         for one in judged
-        for experiment, claim in one.settings
+        for page, claim in one.settings
         for run, seed, estimate in zip(claim.runs, claim.seeds, claim.estimates, strict=True)
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _in_a_line(one: JudgedClaim) -> dict[str, str]:
-    seeds = [len(set(claim.seeds)) for _, claim in one.settings]
-    pages = dict.fromkeys(name for name, _ in one.settings)
-    return {
-        "verdict": one.verdict.word,
-        "claim": one.paper.sentence,
-        "settings": one.verdict.reason,
-        "seeds": _span(seeds),
-        "from": Markup(", ").join(Markup('<a href="{0}.html">{0}</a>').format(name) for name in pages) or "-",
-    }
+def _tone(testable: Sequence[str]) -> Tone:
+    return "open" if not testable else _TONES[testable[0]] if len(set(testable)) == 1 else "open"
 
 
-def _span(counts: Sequence[int]) -> str:
-    ends = dict.fromkeys((min(counts, default=0), max(counts, default=0)))
-    return " to ".join(map(str, ends))
+def _all(judged: Sequence[JudgedClaim]) -> Section:
+    head = [Cell("claim"), Cell("verdict"), Cell("settings"), Cell("pages")]
+    rows = []
+    for one in judged:
+        pages = list(dict.fromkeys(page for page, _ in one.settings))
+        link = Cell(", ".join(pages) or "-", link=f"{pages[0]}.html" if pages else "")
+        said = [Cell(one.verdict.word), Cell(one.verdict.reason, wrap=True)]
+        rows.append([Cell(one.paper.sentence, wrap=True), *said, link])
+    return Section(title="All claims", parts=[TablePart(title="All claims", head=head, rows=rows)], open=True)
 
 
 def _section(one: JudgedClaim) -> Section:
-    rows = [_setting(name, claim) for name, claim in one.settings]
-    drawn = [claim for _, claim in one.settings if any(estimate.low is not None for estimate in claim.estimates)]
-    shrunk = [{"task": task, "here, and in brackets in the paper": ", ".join(own)} for task, own in one.shrunk.items()]
+    head = [Cell("setting"), Cell("verdict"), Cell("because"), Cell("measured"), Cell("page")]
+    rows = [
+        [
+            Cell(claim.experiment),
+            Cell(claim.verdict.word),
+            Cell(claim.verdict.reason, wrap=True),
+            Cell(claim.text, wrap=True),
+            Cell(page, link=f"{page}.html"),
+        ]
+        for page, claim in one.settings
+    ]
+    shrunk = [[Cell(task), Cell(", ".join(own), wrap=True)] for task, own in one.shrunk.items() if own]
+    here = [Cell("task"), Cell("here, and in brackets in the paper")]
     return Section(
-        title=one.paper.sentence,
+        title=f"{one.paper.sentence.rstrip('.')}: {one.verdict.word}",
         text=[f"{one.verdict.word.capitalize()}: {one.verdict.reason}.", f"Rule: {one.paper.rule}"],
-        panels=[seeds_figure(drawn, name=one.key)] if drawn else [],
-        tables=[
-            Table("What every seed says", rows, folded=len(rows) > 12),
-            Table("What was shrunk", shrunk, folded=True),
+        parts=[
+            *_chart(one),
+            *([TablePart(title="Setting by setting", head=head, rows=rows)] if rows else []),
+            *([TablePart(title="What was shrunk", head=here, rows=shrunk)] if shrunk else []),
         ],
     )
 
 
-def _setting(name: str, claim: Claim) -> dict[str, str]:
-    return {"measured": claim.text, **verdict_cells(claim), "from": name}
+def _chart(one: JudgedClaim) -> list[ChartPart]:
+    """Return the estimates of every setting with their seeds; nothing where no seed has one."""
+    rows = [row for _, claim in one.settings for row in _estimates(claim)]
+    if not rows:
+        return []
+    order = list(dict.fromkeys(str(row["label"]) for row in rows))
+    chart = interval_chart(pl.DataFrame(rows, infer_schema_length=None), order=order, title="effect, as it is measured")
+    caption = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
+    return [ChartPart(name=one.key, title="What every seed says", chart=chart, caption=caption)]
+
+
+def _estimates(claim: Claim) -> list[dict[str, object]]:
+    found = [Evidence(seed, estimate) for seed, estimate in zip(claim.seeds, claim.estimates, strict=True)]
+    found = [one for one in found if one.estimate.value is not None]
+    rows = [(None, seed_mean(found)), *((one.seed, one.estimate) for one in found)] if found else []
+    return [_row(claim.experiment, seed, estimate) for seed, estimate in rows]
+
+
+def _row(label: str, seed: int | None, estimate: Estimate) -> dict[str, object]:
+    return {"label": label, "seed": seed, "value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def _reading() -> Section:
+    return Section(title="How to read this page", notes=read_notes("anira.paper.claims"))
