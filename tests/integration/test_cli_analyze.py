@@ -17,37 +17,45 @@ def runs(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_tables_sentences_and_a_verdict(anira, runs):
+def slope(rows, **labels):
+    (row,) = [
+        row
+        for row in rows
+        if (row["quantity"], row["subset"]) == ("slope", "all") and all(row[name] == labels[name] for name in labels)
+    ]
+    return row
+
+
+def test_the_answer_first_then_tables_and_a_verdict(anira, runs):
     status, out, err = anira("analyze", "o-s0")
     assert (status, err) == (0, "")
-    for title in (
-        "Accuracy",
-        "Mean depth",
-        "Nulls",
-        "Position control",
-        "Spearman of depth",
-        "Cost",
-        "What this shows",
-    ):
-        assert f"\n{title}" in out
-    assert "- Answer depth rises with the knob" in out
-    assert "inconclusive, 1 seed, and 3 are needed" in " ".join(out.split())
-    assert max(map(len, out.splitlines())) <= 120
+    assert out.startswith("Does depth follow difficulty? MANO")
+    assert "MANO, anira-o: answer depth rises by 0." in out.splitlines()[1]
+    for title in ("does depth follow the knob?", "does depth only count positions?", "in numbers", "cost", "probes"):
+        assert title in out
+    assert "not testable: Slope of answer depth over the knob" in out, "need is unknown"
 
 
 def test_several_runs_are_judged_together(anira, runs):
-    out = anira("analyze", "o-s0", "o-s1", "o-s2", "fixed").out
-    words = " ".join(out.split())
-    assert words.count("What this shows") == 4
-    assert "mano anira-o, select median: answer depth rises with the knob (slope): supported" in words
-    assert "mano fixed, select median: answer depth rises with the knob (slope): not testable" in words
+    words = " ".join(anira("analyze", "o-s0", "o-s1", "o-s2", "fixed").out.split())
+    assert "MANO, anira-o: answer depth rises by" in words
+    assert "(mean of 3 seeds)" in words
+    assert "MANO fixed: not testable" in words
+
+
+def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one_thing(anira, runs):
+    out = anira("analyze", "o-s0", "o-s1").out
+    assert "(mean of 2 seeds)" in out
+    write_run(runs / "again", Plan(slope=0.2, n=60, seed=0))
+    apart = anira("analyze", "o-s0", "again").out
+    assert "(mean of 2 seeds)" not in apart
 
 
 def test_json_is_one_object(anira, runs):
     data = json.loads(anira("analyze", "o-s0", "fixed", "--json").out)
-    assert [one["labels"]["variant"] for one in data["evaluations"]] == ["anira-o", "fixed"]
-    assert data["evaluations"][0]["alignment"][0]["slope"]["low"] > 0
-    assert {claim["verdict"]["word"] for claim in data["claims"]} == {"inconclusive", "not testable"}
+    assert {row["variant"] for row in data["rows"]} == {"anira-o", "fixed"}
+    assert slope(data["rows"], variant="anira-o")["low"] > 0
+    assert {claim["verdict"]["word"] for claim in data["claims"]} == {"not testable"}
 
 
 def test_an_evaluation_by_path_or_by_name(anira, runs):
@@ -55,9 +63,9 @@ def test_an_evaluation_by_path_or_by_name(anira, runs):
     by_default = json.loads(anira("analyze", "o-s0", "--json").out)
     by_name = json.loads(anira("analyze", "o-s0", "--evaluation", "step-000100", "--json").out)
     by_path = json.loads(anira("analyze", "o-s0/records/step-000100", "--json").out)
-    assert by_default["evaluations"][0]["labels"]["step"] == 4000
+    assert {row["step"] for row in by_default["rows"]} == {4000}
     assert by_name == by_path
-    assert by_name["evaluations"][0]["labels"]["step"] == 100
+    assert {row["step"] for row in by_name["rows"]} == {100}
 
 
 def test_the_evaluations_that_are_not_shown_are_named(anira, runs):
@@ -74,24 +82,21 @@ def test_subtasks_stand_side_by_side_or_alone(anira, runs):
     write_subtasks(runs / "clrs", {"sort": Plan(slope=0.6, n=60), "bfs": Plan(n=60, draw=1)})
     status, out, err = anira("analyze", "clrs", "o-s0")
     assert (status, err) == (0, "")
-    assert "clrs anira-o, select median, seed 0, step 4000" in out
-    assert "2 subtasks, each on its own" in out
-    assert out.count("Verdicts") == 1
-    assert "\nNulls:" not in anira("analyze", "clrs").out
+    assert out.startswith("Does depth follow difficulty? CLRS: sort, CLRS: bfs, MANO")
     alone = anira("analyze", "clrs", "--subtask", "sort").out
-    assert "clrs sort anira-o, select median: answer depth rises with the knob" in " ".join(alone.split())
+    assert "CLRS: sort, anira-o: answer depth rises" in alone
+    assert "bfs" not in alone
     data = json.loads(anira("analyze", "clrs", "--json").out)
-    assert [one["subtask"] for one in data["overviews"][0]["subtasks"]] == ["sort", "bfs"]
-    assert (data["evaluations"], data["claims"]) == ([], [])
+    assert {row["subtask"] for row in data["rows"]} == {"sort", "bfs"}
 
 
 def test_the_seed_of_resampling_moves_intervals_only(anira, runs):
-    def slope(*words):
-        return json.loads(anira("analyze", "o-s0", "--json", *words).out)["evaluations"][0]["alignment"][0]["slope"]
+    def found(*words):
+        return slope(json.loads(anira("analyze", "o-s0", "--json", *words).out)["rows"])
 
-    assert slope() == slope("--seed", "0")
-    assert slope()["value"] == slope("--seed", "1")["value"]
-    assert slope()["low"] != slope("--seed", "1")["low"]
+    assert found() == found("--seed", "0")
+    assert found()["value"] == found("--seed", "1")["value"]
+    assert found()["low"] != found("--seed", "1")["low"]
 
 
 def test_an_incomplete_evaluation_is_shown_with_a_warning(anira, runs):

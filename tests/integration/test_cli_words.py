@@ -19,10 +19,11 @@ def run(tmp_path_factory):
 def test_analysis_has_accuracy_and_depth_by_place(anira, run):
     result = anira("analyze", run, "--json")
     assert (result.status, result.err) == (0, "")
-    (found,) = json.loads(result.out)["evaluations"]
-    assert [row["knob"] for row in found["accuracy"] if row["knob"]] == [1, 2, 3, 4]
-    assert [row["knob"] for row in found["depth"] if row["knob"]] == [1, 2, 3, 4]
-    assert {row["instances"] for row in found["accuracy"] if row["knob"]} == {6}
+    rows = [row for row in json.loads(result.out)["rows"] if row["knob"] is not None]
+    accuracy = [row for row in rows if row["quantity"] == "accuracy"]
+    assert [row["knob"] for row in accuracy] == [1, 2, 3, 4]
+    assert {row["n"] for row in accuracy} == {6}
+    assert [row["knob"] for row in rows if (row["quantity"], row["subset"]) == ("depth", "answer")] == [1, 2, 3, 4]
 
 
 def test_free_decoding_writes_one_product(anira, run):

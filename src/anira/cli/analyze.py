@@ -1,18 +1,19 @@
 """`anira analyze RUN ...`: figures with intervals, nulls and controls, and what they show, from records."""
 
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
 from anira.cli.output import say, say_json, tell
 from anira.cli.parse import parse
-from anira.config import UserError, command
+from anira.config import UserError, to_dict
 
-_WIDTH = 100
+if TYPE_CHECKING:
+    import polars as pl
+
 _NAMED = 5  # evaluations; a long run makes dozens during training
 
 
@@ -49,36 +50,44 @@ def run(argv: list[str]) -> None:
 
 
 def _show(options: Options) -> None:
-    from anira.measure.claims.knob import judge_claims
+    from anira.cli.report import knob_words
+    from anira.measure import measure
+    from anira.measure.records.folders import forced_beside
     from anira.measure.records.loading import find_subtasks, load_evaluation
-    from anira.measure.subtasks import overview
-    from anira.measure.summary import summarize
+    from anira.site.report import summarize
+    from anira.site.tables import page_text
 
     folders = _folders(options)
-    several = [folder for folder in folders if options.subtask is None and len(find_subtasks(folder)) > 1]
-    single = [folder for folder in folders if folder not in several]
-    evaluations = [load_evaluation(folder, options.subtask) for folder in single]  # all are checked before work starts
-    for folder in several:
-        for subtask in find_subtasks(folder):
-            load_evaluation(folder, subtask)
+    wanted = [(folder, options.subtask or name) for folder in folders for name in find_subtasks(folder)]
+    evaluations = [load_evaluation(folder, name or options.subtask) for folder, name in dict.fromkeys(wanted)]
     if options.evaluation is None and not options.json:
         _name_others(options.runs, folders)
-    summaries = [_said(summarize(one, seed=options.seed), _text, options) for one in evaluations]
-    overviews = [_said(overview(folder, seed=options.seed), _overview_text, options) for folder in several]
-    verdicts = judge_claims(summaries)
+    table = measure([one for folder in folders for one in (*forced_beside(folder), folder)], seed=options.seed)
+    if options.subtask is not None:
+        table = table.filter(subtask=options.subtask)
+    report = summarize(_named(table, folders), knob_words(table["task"].unique().to_list()))
     if options.json:
-        shown = {"overviews": [one.to_dict() for one in overviews]} if overviews else {}
-        plain = {"evaluations": [one.to_dict() for one in summaries], **shown, "claims": _plain(verdicts)}
-        say_json(plain, indent=2)
-    elif verdicts:
-        say(_verdicts(verdicts))
+        say_json({"rows": report.table.to_dicts(), "claims": [to_dict(claim) for claim in report.claims]}, indent=2)
+        return
+    for line in (line for one in evaluations for line in one.warnings):
+        say(f"warning: {line}")
+    say(page_text(report.page, every=True))
 
 
-def _said(figures: Any, text: Callable[[Any], str], options: Options) -> Any:
-    """Print figures as soon as they are there, unless JSON will come at the end."""
-    if not options.json:
-        say(text(figures))
-    return figures
+def _named(table: "pl.DataFrame", folders: Sequence[Path]) -> "pl.DataFrame":
+    """Return the table with runs named by what sets them apart, seeds aside; two of one seed by their folders too."""
+    import polars as pl
+
+    from anira.measure.records.stored import read_asked, run_config
+    from anira.site.report.settings import experiment_names
+
+    runs = [read_asked(folder)["run_id"] for folder in folders]
+    variants = dict(table.select("run_id", "variant").unique().iter_rows())
+    names = experiment_names([variants[run] for run in runs], [run_config(folder) for folder in folders])
+    named = table.with_columns(pl.col("run_id").replace_strict(dict(zip(runs, names, strict=True))).alias("variant"))
+    several = pl.col("run_id").n_unique().over("task", "subtask", "variant", "seed") > 1
+    apart = pl.when(several).then(pl.format("{} ({})", "variant", "run_id")).otherwise("variant")
+    return named.with_columns(apart.alias("variant"))
 
 
 def _folders(options: Options) -> list[Path]:
@@ -100,41 +109,3 @@ def _name_others(runs: Sequence[Path], shown: Sequence[Path]) -> None:
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         if names:
             tell(f"{run}: other evaluations (--evaluation NAME): {', '.join(names[:_NAMED])}{more}")
-
-
-def _text(summary: Any) -> str:
-    from anira.measure.claims.findings import findings
-    from anira.site.plain import tables, title
-
-    parts = [title(summary), *(f"warning: {line}" for line in summary.warnings)]
-    parts += [f"\n{name}\n{textwrap.indent(table, '  ')}" for name, table in tables(summary)]
-    return "\n".join([*parts, "\nWhat this shows", *map(_item, findings(summary)), ""])
-
-
-def _overview_text(shown: Any) -> str:
-    from anira.measure.claims.knob import experiment
-    from anira.site.plain import overview_tables
-
-    labels = shown.labels
-    head = f"{experiment(labels)}, seed {labels.seed}, step {labels.step}, max_depth {labels.max_depth}"
-    note = f"{len(shown.subtasks)} subtasks, each on its own; 95% intervals, clustered by instance"
-    parts = [head, note, labels.evaluation, *(f"warning: {line}" for line in shown.warnings)]
-    parts += [f"\n{name}\n{textwrap.indent(table, '  ')}" for name, table in overview_tables(shown)]
-    one = f"{command('anira', 'analyze', Path(labels.evaluation))} --subtask NAME"
-    return "\n".join([*parts, f"\nNulls, controls and cost of one: {one}", ""])
-
-
-def _verdicts(verdicts: list[Any]) -> str:
-    from anira.measure.claims.findings import verdict_sentence
-
-    return "\n".join(["Verdicts", *(_item(verdict_sentence(claim)) for claim in verdicts)])
-
-
-def _item(sentence: str) -> str:
-    return textwrap.fill(sentence, _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False)
-
-
-def _plain(verdicts: list[Any]) -> list[dict[str, Any]]:
-    from anira.config import to_dict
-
-    return [to_dict(claim) for claim in verdicts]

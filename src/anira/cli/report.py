@@ -1,6 +1,6 @@
 """`anira report RUN ...`: one self-contained page that shows whether depth follows difficulty."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,13 +31,13 @@ class ReportOptions:
     out: Annotated[Path, arg(metavar="FILE")] = Path("report.html")
     """The page; replaced if it exists."""
     csv: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: none)")] = None
-    """Write the table behind every figure into this folder."""
+    """Write the tidy table behind the page into this folder: one row per estimate."""
     evaluation: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: the final one)")] = None
     """Which evaluation of the runs."""
     subtask: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: none)")] = None
     """Which subtask, for a task that is several in one."""
-    instances: Annotated[int, arg(metavar="N")] = 6
-    """Instances of each task to show token by token."""
+    tokens: bool = True
+    """Show instances token by token."""
 
 
 def run(argv: list[str]) -> None:
@@ -50,7 +50,7 @@ def run(argv: list[str]) -> None:
         evaluation=options.evaluation,
         subtask=options.subtask,
         csv=options.csv,
-        instances=options.instances,
+        tokens=options.tokens,
     )
     say(options.out)
 
@@ -62,17 +62,17 @@ def write_report(
     evaluation: str | None = None,
     subtask: str | None = None,
     csv: Path | None = None,
-    instances: int = ReportOptions.instances,
+    tokens: bool = True,
 ) -> None:
-    """Write the page about some runs, and the tables behind it if a folder is given for them."""
+    """Write the page about some runs, and the table behind it if a folder is given for that."""
     from anira.measure.csv import csv_text
-    from anira.site.report.page import build
-    from anira.site.report.runs import load_runs
+    from anira.site import render
+    from anira.site.report import build, load_runs
 
     runs = load_runs(folders, evaluation, subtask)
-    report = build(runs, instances=instances, knobs=_knobs(runs), paper=_paper(runs))
-    tables = {} if csv is None else {csv / f"{name}.csv": csv_text(table) for name, table in report.tables.items()}
-    write_files({**tables, out: report.html})
+    report = build(runs, tokens=tokens, knobs=knob_words(run.task for run in runs), paper=_paper(runs))
+    tables = {} if csv is None else {csv / "report.csv": csv_text(report.table)}
+    write_files({**tables, out: render(report.page)})
     number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
     tell(f"wrote a report of {number} ({out.stat().st_size:,} bytes)")
 
@@ -88,16 +88,14 @@ def _check(options: ReportOptions) -> None:
         raise UserError(f"{out} is a folder" if out.is_dir() else f"the folder of --out does not exist: {out.parent}")
     if options.csv is not None and options.csv.exists() and not options.csv.is_dir():
         raise UserError(f"--csv must name a folder, and {options.csv} is a file")
-    if options.instances < 0:
-        raise UserError(f"--instances must not be negative, not {options.instances}")
 
 
-def _knobs(runs: Sequence["Run"]) -> dict[str, "KnobWords"]:
-    """Return what the tasks call their knobs; a task whose plugin was not imported has no words for it."""
-    from anira.site.report.about import KnobWords
+def knob_words(tasks: Iterable[str]) -> dict[str, "KnobWords"]:
+    """Return what tasks call their knobs; a task whose plugin was not imported has no words for it."""
+    from anira.site.report import KnobWords
 
     found = {}
-    for task in {run.task for run in runs}:
+    for task in set(tasks):
         try:
             knob = task_class(task)(None).knob
         except UserError:

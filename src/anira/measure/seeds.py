@@ -23,7 +23,7 @@ def over_seeds(table: pl.DataFrame) -> pl.DataFrame:
 
     Rows count as one setting if they differ in run, seed and value only. With values 0.8, 0.9 and 1.0 the row is 0.9
     [0.65, 1.15], n = 3; the interval of a share ends at 0 and 1. With fewer than three seeds the reason says so, and
-    one seed has no interval.
+    one seed keeps its interval over instances.
     """
     groups = table.group_by(_SAME, maintain_order=True)
     return make_table(_row(dict(zip(_SAME, key, strict=True)), part) for key, part in groups)
@@ -48,7 +48,8 @@ def _row(same: dict[str, Any], part: pl.DataFrame) -> dict[str, Any]:
     if part["seed"].is_duplicated().any():
         raise ValueError(f"two runs of one seed in {same['variant']}, {same['quantity']}: give them different variants")
     values = part["value"].drop_nulls().to_list()
-    low, high = t_interval(values) or (None, None)
+    alone = (part["low"][0], part["high"][0]) if len(part) == 1 else (None, None)
+    low, high = t_interval(values) or alone
     if low is not None and high is not None and same["unit"].startswith("share"):
         low, high = max(low, 0.0), min(high, 1.0)
     return {

@@ -63,7 +63,7 @@ class KnobTask:
 
 def knob_charts(task: KnobTask) -> list[ChartPart]:
     """Return depth, accuracy and the forced-depth curve."""
-    parts = [_chart(task, DEPTH), _chart(task, ACCURACY)]
+    parts = [knob_chart_part(task, DEPTH), knob_chart_part(task, ACCURACY)]
     if "forced_accuracy" in task.seeds["quantity"]:
         chart = forced_chart(task.seeds, legend=task.legend)
         caption = "Where the curve is flat, depth is not needed, and a rising depth shows nothing."
@@ -125,7 +125,8 @@ def numbers_table(task: KnobTask) -> TablePart:
     return TablePart(title=f"{task.title} in numbers", head=head, rows=rows)
 
 
-def _chart(task: KnobTask, column: Column) -> ChartPart:
+def knob_chart_part(task: KnobTask, column: Column) -> ChartPart:
+    """Return one quantity by knob."""
     title = f"{column.title[:1].upper()}{column.title[1:]}"
     chart = knob_chart(task.seeds, task.runs, column, legend=task.legend, knob=task.knob, edge=task.edge)
     return ChartPart(name=f"{task.name}-{column.quantity}", title=title, chart=chart, caption=_CAPTION)

@@ -53,6 +53,19 @@ class TablePart:
     caption: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class TokensPart:
+    """Instances token by token, of which a reader picks one; `data` is what the page's script reads (tokens.py)."""
+
+    name: str
+    """A word that no other view of the page has."""
+    title: str
+    data: Mapping[str, Any]
+
+
+Part = ChartPart | TablePart | TokensPart
+
+
 @dataclass(frozen=True)
 class Note:
     """A remark with a few words in front that say what it is about."""
@@ -79,7 +92,7 @@ class Section:
 
     title: str
     text: Sequence[str] = ()
-    parts: Sequence[ChartPart | TablePart] = ()
+    parts: Sequence[Part] = ()
     notes: Sequence[Note] = ()
     open: bool = False
     """Whether it is unfolded from the start."""
@@ -129,6 +142,7 @@ def render(page: Page) -> str:
     parts = [part for section in page.sections for part in section.parts]
     charts = [part for part in (page.lead, *parts) if isinstance(part, ChartPart)]
     specs = {part.name: themed(part.chart) for part in charts}
+    views = {part.name: dict(part.data) for part in parts if isinstance(part, TokensPart)}
     if len(specs) < len(charts):
         raise ValueError("two charts of a page have the same name")
     html = (
@@ -140,6 +154,8 @@ def render(page: Page) -> str:
             script=_file("page.js"),
             library=_library() if charts else "",
             specs=_in_script(json_text(specs)),
+            token_script=_file("tokens.js"),
+            views=_in_script(json_text(_plain(views))) if views else "",
         )
     )
     return html.strip() + "\n"
@@ -156,12 +172,22 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.tests["chart"] = lambda part: isinstance(part, ChartPart)
+    made.tests["tokens"] = lambda part: isinstance(part, TokensPart)
     return made
 
 
 def _printable(value: Any) -> Any:
     # Without this, names from elsewhere could turn the direction in which the page around them reads.
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _plain(value: Any) -> Any:
+    """Return nested data with every text printable."""
+    if isinstance(value, Mapping):
+        return {printable(str(name)): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def _in_script(text: str) -> Markup:

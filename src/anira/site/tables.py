@@ -83,10 +83,10 @@ def plain_table(table: TablePart) -> str:
     return layout(lines[0], lines[1:])
 
 
-def page_text(page: Page) -> str:
-    """Return what a page says for a terminal: its answer, each verdict, and the tables that are unfolded."""
+def page_text(page: Page, *, every: bool = False) -> str:
+    """Return what a page says for a terminal: its answer, each verdict, and the tables that are unfolded, or all."""
     said = [f"{note.head}: {note.text}" for note in page.verdicts]
-    parts = [part for section in page.sections if section.open for part in section.parts]
+    parts = [part for section in page.sections if section.open or every for part in section.parts]
     tables = [f"{part.title}\n{plain_table(part)}" for part in parts if isinstance(part, TablePart)]
     blocks = ["\n".join([f"{page.title} {page.badge.words.capitalize()}.", *page.answer]), "\n".join(said), *tables]
     return "\n\n".join(filter(None, blocks))

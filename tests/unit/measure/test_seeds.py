@@ -37,6 +37,12 @@ def test_few_seeds_say_so():
     assert (alone["value"], alone["low"], alone["n"]) == (0.1, None, 1)
 
 
+def test_one_seed_keeps_its_interval_over_instances():
+    table = make_table([make_row(labels(0), "slope", Estimate(0.3, 0.2, 0.4), n=9)])
+    (row,) = over_seeds(table).iter_rows(named=True)
+    assert (row["value"], row["low"], row["high"], row["reason"]) == (0.3, 0.2, 0.4, "fewer than 3 seeds")
+
+
 def test_undefined_seeds_are_counted():
     row = over((0.1, None, 0.3, 0.2))
     assert (row["n"], row["value"]) == (3, pytest.approx(0.2))

@@ -11,10 +11,11 @@ from anira.config import UserError
 from anira.measure.claims.alignment import judge_less_depth, obstacle
 from anira.paper.allocation import make as allocation
 from anira.paper.allocation.measure import measured
-from anira.paper.allocation.page import answer, badge, make_page
+from anira.paper.allocation.page import answer, make_page
 from anira.paper.setting import Setting
 from anira.site import render
 from anira.site.tables import page_text
+from anira.site.verdicts import follows_badge
 
 
 def train(name, out, changes):
@@ -74,7 +75,7 @@ def three(tmp_path_factory):
 def test_where_depth_is_needed_a_rising_depth_supports_the_claim(three):
     words = {claim.experiment: claim.verdict.word for claim in three.follows}
     assert words == {"toy anira-e": "not testable", "toy anira-o": "supported"}, "a constant depth has no slope"
-    assert badge(three.follows).words == "1 of 1 follow"
+    assert follows_badge(three.follows).words == "1 of 1 follow"
     assert answer(three)[0] == "Depth rises with difficulty, where depth is needed, in TOY ANIRA-O."
 
 

@@ -12,6 +12,7 @@ from anira.measure.claims.verdict import Evidence
 from anira.measure.quantities import quantity
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import Row, find
+from anira.records.overrides import is_override, override_words
 
 NOT_LEARNED: Final = "accuracy is not above the majority baseline"
 EQUAL_ACCURACY: Final = 0.02
@@ -56,6 +57,9 @@ def settings(table: pl.DataFrame) -> Iterator[tuple[str, list[pl.DataFrame]]]:
 
 def obstacle(run: pl.DataFrame) -> str:
     """Return why a run's depth cannot be judged against the knob, or an empty text."""
+    select = run["select"][0]
+    if select and is_override(select):
+        return f"depths were {override_words(select)}, not chosen by the policy"
     if not learned(run):
         return NOT_LEARNED
     slope = find(run, "slope")

@@ -8,6 +8,7 @@ from anira.config import UserError, command, nearest
 from anira.config.folder import inside, subfolders
 from anira.measure.records.stored import CONFIG, read_asked
 from anira.records import ASKED
+from anira.records.overrides import forced_depth
 
 HOUSEKEEPING: Final = frozenset(
     {
@@ -67,6 +68,21 @@ def choose_evaluation(path: Path, name: str | None = None) -> Path:
     if name not in names:
         raise UserError(f"{path} has no evaluation {name!r}: {nearest(name, names)}")
     return path / "records" / name
+
+
+def forced_beside(evaluation: Path) -> list[Path]:
+    """Return the complete evaluations of the same run and step with every token forced to one depth."""
+    wanted = read_asked(evaluation)
+    if evaluation.resolve().parent.name != "records":
+        return []
+    found = []
+    for folder in find_evaluations(evaluation.resolve().parent.parent):
+        asked = read_asked(folder)
+        forced = forced_depth(str(asked.get("override", ""))) is not None
+        same = all(asked[name] == wanted[name] for name in ("run_id", "step"))
+        if forced and same and asked["complete"] and folder.name != evaluation.name:
+            found.append(folder)
+    return found
 
 
 def _rank(folder: Path) -> tuple[bool, bool, int, bool, str]:

@@ -6,7 +6,7 @@ instance, whatever the number of instances.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -126,15 +126,15 @@ def _read_run(folders: Sequence[Path], subtask: str) -> RunRecords:
     for folder in reversed(folders):
         override = str(read_asked(folder).get("override", ""))
         depth = forced_depth(override)
-        if not override:
+        if not override or folder == folders[-1]:
             read = _read(folder, subtask)
+            if override:  # whoever asks for this one sees in what way the policy did not choose
+                read = replace(read, labels=replace(read.labels, select=override))
             own.setdefault((read.labels.select, read.labels.threshold, read.labels.decode), read)
-        elif depth is not None:
+        if depth is not None:
             forced.setdefault(depth, _read(folder, subtask))
         elif override == "virtual":
             virtual.append(_read(folder, subtask))
-    if not own:
-        raise UserError(f"{folders[-1].parent} has no evaluation in which the policy chose the depths")
     return RunRecords(tuple(own.values()), dict(sorted(forced.items())), tuple(virtual))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from anira.config import UserError
-from anira.paper.allocation.measure import NAMES, measured
+from anira.paper.allocation.measure import VARIANTS, measured
 from anira.paper.allocation.page import make_page
 from anira.paper.found_runs import runs_of
 from anira.paper.outcome import write_outcome
@@ -18,7 +18,7 @@ TASKS: Final = ("mano", "brevo", "depo")
 
 def reproduce(setting: Setting) -> Outcome:
     """Make allocation.html, .csv and .json."""
-    wanted = [(task, variant) for task in TASKS for variant in NAMES]
+    wanted = [(task, variant) for task in TASKS for variant in VARIANTS]
     found = [(task, run) for task, variant in wanted for run in runs_of(f"{task}-{variant}-{setting.scale}", setting)]
     knobs = {task: _knob(run, task) for task, run in found}
     folders: list[Path] = [folder for _, run in found for folder in forced_evaluations(run, setting)]

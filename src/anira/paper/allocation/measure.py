@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
@@ -10,7 +11,7 @@ from anira.measure import measure, over_seeds
 from anira.measure.claims.alignment import judge_follows, judge_less_depth
 from anira.measure.claims.knob import Claim
 
-NAMES = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O"}
+VARIANTS: Final = ("anira-e", "anira-o")
 
 
 @dataclass(frozen=True)
@@ -30,4 +31,4 @@ class Found:
 def measured(folders: Sequence[Path], knobs: Mapping[str, str], *, draws: int = 1000) -> Found:
     """Measure evaluation folders of runs that differ in task, variant and seed."""
     table = measure(folders, draws=draws)
-    return Found(table, over_seeds(table), knobs, judge_follows(table), judge_less_depth(table, *NAMES))
+    return Found(table, over_seeds(table), knobs, judge_follows(table), judge_less_depth(table, *VARIANTS))

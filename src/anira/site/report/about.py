@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anira.config import command
+from anira.records.overrides import override_words
+from anira.site.page import Cell, TablePart
 from anira.site.report.runs import Run
-from anira.site.report.settings import Difference, differences, show
+from anira.site.report.settings import differences, show
 
 
 class KnobWords(NamedTuple):
@@ -20,31 +22,23 @@ class KnobWords(NamedTuple):
         return f"{self.name}: {self.meaning}" if self.meaning else self.name
 
 
-class Shrunk(NamedTuple):
-    """In what the runs of a task differ from the paper's."""
-
-    task: str
-    rows: Sequence[Difference]
-
-
-def settings_rows(runs: Sequence[Run], knobs: Mapping[str, KnobWords]) -> list[tuple[str, list[str]]]:
-    """Return the settings of all runs, one row a setting; rows in which no run has anything are left out."""
-    columns = [_settings(run, knobs.get(run.task, KnobWords())) for run in runs]
-    rows = [(name, [column[name] for column in columns]) for name in columns[0]]
-    return [(name, values) for name, values in rows if set(values) != {"-"}]
+def settings_table(runs: Sequence[Run], knobs: Mapping[str, KnobWords]) -> TablePart:
+    """Return the settings of all runs, one line each; a column in which no run has anything is left out."""
+    lines = [_settings(run, knobs.get(run.task, KnobWords())) for run in runs]
+    names = [name for name in lines[0] if {line[name] for line in lines} != {"-"}]
+    rows = [[Cell(run.label), *(Cell(line[name]) for name in names)] for run, line in zip(runs, lines, strict=True)]
+    return TablePart(title="Settings", head=[Cell("run"), *map(Cell, names)], rows=rows)
 
 
 def _settings(run: Run, knob: KnobWords) -> dict[str, str]:
-    config, labels = run.config, run.summary.labels
+    config, asked = run.config, run.evaluation.asked
     policy = config["model"].get("policy") or {}
-    knobs = [row for row in run.summary.accuracy if row.knob is not None]
     warmup = config.get("gamma_warmup_steps")
-    threshold = "" if labels.threshold is None else f" {labels.threshold:g}"
+    knobs = asked["knobs"]
     return {
         "task": run.task,
-        "knob": f"{knob.name} = {span([row.knob for row in knobs if row.knob is not None])}",
-        "seen in training": span([row.knob for row in knobs if row.knob is not None and row.split == "seen"]),
-        "variant": config["variant"],
+        "knob": f"{knob.name} = {span(sorted(knobs))}" if isinstance(knobs, list) else f"{len(knobs)} subtasks",
+        "variant": str(config["variant"]),
         "largest depth D": show(run.max_depth),
         "compute weight \u03b3": show(policy.get("gamma")),
         "\u03b3 warmed up over": f"{warmup:,} steps" if warmup and "gamma" in policy else "-",
@@ -53,9 +47,16 @@ def _settings(run: Run, knob: KnobWords) -> dict[str, str]:
         "steps": show(config["steps"]),
         "batch size": show(config.get("batch_size")),
         "learning rate": show(config.get("learning_rate")),
-        "evaluated": f"step {labels.step:,}, {run.summary.instances:,} instances",
-        "depth chosen by": f"{labels.select}{threshold}" if labels.select else "the policy",
+        "evaluated": f"step {asked['step']:,}, {asked['n']:,} instances per knob",
+        "depth chosen by": _rule(asked),
     }
+
+
+def _rule(asked: Mapping[str, Any]) -> str:
+    if asked.get("override"):
+        return override_words(str(asked["override"]))
+    threshold = "" if asked.get("threshold") is None else f" {asked['threshold']:g}"
+    return f"{asked['select']}{threshold}" if asked.get("select") else "the policy"
 
 
 def span(knobs: Sequence[int]) -> str:
@@ -69,45 +70,27 @@ def span(knobs: Sequence[int]) -> str:
     return ", ".join(map(str, knobs)) or "none"
 
 
-def shrunk(runs: Sequence[Run], paper: Mapping[str, Mapping[str, Any]]) -> list[Shrunk]:
+def shrunk_tables(runs: Sequence[Run], paper: Mapping[str, Mapping[str, Any]]) -> list[TablePart]:
     """Return, for each task that the paper has, what sets its runs apart from the paper's."""
-    pairs = {
-        run.task: [(other.config, paper[other.name]) for other in _in_paper(runs, run.task, paper)] for run in runs
-    }
-    return [Shrunk(task, differences(found)) for task, found in pairs.items() if found]
+    tables = []
+    for task in dict.fromkeys(run.task for run in runs):
+        pairs = [(run.config, paper[run.name]) for run in runs if run.task == task and run.name in paper]
+        found = differences(pairs)
+        if found:
+            rows = [[Cell(row.name), Cell(row.here), Cell(row.there)] for row in found]
+            head = [Cell("setting"), Cell("here"), Cell("paper")]
+            tables.append(TablePart(title=f"{task.upper()} against the paper's setting", head=head, rows=rows))
+    return tables
 
 
-def _in_paper(runs: Sequence[Run], task: str, paper: Mapping[str, Mapping[str, Any]]) -> list[Run]:
-    return [run for run in runs if run.task == task and run.name in paper]
+def origin_table(runs: Sequence[Run]) -> TablePart:
+    """Return where each run comes from, and what to type to make it again."""
+    rows = [[Cell(run.label), Cell(_trained(run)), Cell(origin(run), wrap=True)] for run in runs]
+    return TablePart(title="Origin", head=[Cell("run"), Cell("trained by"), Cell("folder and versions")], rows=rows)
 
 
-_HEADLINES = ("model.max_depth", "model.hidden_size", "steps", "batch_size")
-
-
-def in_a_line(runs: Sequence[Run], knob: KnobWords, paper: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say what the runs of a task were asked, and the main ways in which that is not what the paper asked."""
-    first, against = runs[0], shrunk(runs, paper)
-    knobs = [row.knob for row in first.summary.accuracy if row.knob is not None]
-    seeds = sorted({int(run.config["seed"]) for run in runs})
-    facts = [
-        f"{first.task.upper()} with {knob.name} = {span(knobs)}",
-        f"largest depth D = {span(sorted({run.max_depth for run in runs}))}",
-        f"{' or '.join(dict.fromkeys(show(run.config['steps']) for run in runs))} steps",
-        f"seed{'s' * (len(seeds) > 1)} {span(seeds)}",
-    ]
-    rows = [row for table in against for row in table.rows]
-    main = [row for row in rows if row.name in _HEADLINES or row.name.startswith("task_config.")]
-    changes = [f"{row.name.rpartition('.')[2].replace('_', ' ')} {row.here} ({row.there})" for row in main]
-    shrinking = f" Here, and in brackets in the paper: {', '.join(changes)}." if changes else ""
-    return f"{', '.join(facts)}.{shrinking}"
-
-
-def commands(runs: Sequence[Run]) -> list[str]:
-    """Return what to type to make the runs and the page again; overrides of a preset are in the configuration."""
-    trained = [
-        command("anira", "train", str(run.config.get("preset", "")), "--seed", str(run.config["seed"])) for run in runs
-    ]
-    return [*dict.fromkeys(trained), command("anira", "report", *(f"runs/{run.name}" for run in runs))]
+def _trained(run: Run) -> str:
+    return command("anira", "train", str(run.config.get("preset", "")), "--seed", str(run.config["seed"]))
 
 
 def origin(run: Run) -> str:

@@ -1,77 +1,170 @@
-"""A report: from runs to one HTML page that needs nothing else, and the tables behind it."""
+"""A report: what some runs show, as one page that needs nothing else, and the tidy table behind it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
-from anira.config import json_text, printable
-from anira.site.report.about import KnobWords, commands, in_a_line, origin, settings_rows, shrunk
+from anira.config import command
+from anira.measure import measure, over_seeds, quantity
+from anira.measure.claims.alignment import judge_follows
+from anira.measure.claims.knob import Claim
+from anira.measure.tidy import find
+from anira.site.by_knob import DEPTH, KnobTask, knob_chart_part, knob_section
+from anira.site.charts import Legend
+from anira.site.page import Page, Section, TablePart, read_notes
+from anira.site.report.about import KnobWords, origin_table, settings_table, shrunk_tables
 from anira.site.report.runs import Run
-from anira.site.report.task import TaskPart, task_part
+from anira.site.report.training import training_section
+from anira.site.tables import Column, estimate_table
+from anira.site.tokens import MOST_TOKENS, Shown, token_view
+from anira.site.values import amount, interval
+from anira.site.verdicts import claim_note, follows_badge
+
+_COST = (
+    Column("iterations", "iterations per token"),
+    Column("iterations_share", "of full depth"),
+    Column("flops_share", "FLOPs, of full depth"),
+    Column("kv_share", "KV slots, of full depth"),
+    Column("decisions", "decisions per token"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The page, and by name the tables behind its figures."""
+    """A page and the table behind it."""
 
-    html: str
-    tables: Mapping[str, pl.DataFrame]
+    page: Page
+    table: pl.DataFrame
+    claims: Sequence[Claim]
+
+
+def summarize(table: pl.DataFrame, knobs: Mapping[str, KnobWords]) -> Report:
+    """Make a report of a tidy table alone: what its rows show, task by task."""
+    tasks = list(_tasks(table, knobs))
+    claims = judge_follows(table)
+    page = Page(
+        title=f"Does depth follow difficulty? {', '.join(task.title for task in tasks)}",
+        badge=follows_badge(claims),
+        answer=[line for task in tasks for line in _answer(task)],
+        lead=replace(knob_chart_part(tasks[0], DEPTH), name="lead"),
+        verdicts=[claim_note(claim) for claim in claims],
+        sections=[section for task in tasks for section in _sections(task, is_open=task is tasks[0])],
+        home="",
+    )
+    return Report(page=page, table=table, claims=claims)
 
 
 def build(
     runs: Sequence[Run],
     *,
-    instances: int = 6,
+    tokens: bool = True,
     knobs: Mapping[str, KnobWords] | None = None,
     paper: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Report:
     """Make the report of some runs; the same records give the same bytes.
 
-    `instances` of each task are shown token by token. What the run folders do not say comes from outside: `knobs` has
-    what tasks call their knob, by task, and `paper` the configuration of the paper's run that a run is to be compared
-    with, by the run's name.
+    What the run folders do not say comes from outside: `knobs` has what tasks call their knob, and `paper` the
+    configuration of the paper's run that a run is to be compared with, by the run's name.
     """
-    words, reference = knobs or {}, paper or {}
-    tasks = {run.task: [other for other in runs if other.task == run.task] for run in runs}
-    parts = [task_part(own, words.get(task, KnobWords()), instances) for task, own in tasks.items()]
-    page = {
-        "title": f"Does depth follow difficulty? {', '.join(part.title for part in parts)}",
-        "tasks": parts,
-        "runs": runs,
-        "settings": settings_rows(runs, words),
-        "shrunk": shrunk(runs, reference),
-        "lines": [in_a_line(own, words.get(task, KnobWords()), reference) for task, own in tasks.items()],
-        "commands": commands(runs),
-        "origins": [(run, origin(run), json_text(run.config, indent=2)) for run in runs],
-    }
-    html = environment().get_template("report.html").render(page=page)
-    return Report(html=html.strip() + "\n", tables=_joined(parts))
+    words = knobs or {}
+    made = summarize(_table(runs), words)
+    tasks = _by_task(runs)
+    most = MOST_TOKENS // len(tasks)
+    views = [_view(own, words.get(task, KnobWords()), most) for task, own in tasks.items()] if tokens else []
+    training = [training_section(own, words.get(task, KnobWords()).name) for task, own in tasks.items()]
+    about = [settings_table(runs, words), *shrunk_tables(runs, paper or {}), origin_table(runs)]
+    sections = [
+        *made.page.sections,
+        *views,
+        *filter(None, training),
+        Section(title="The runs", parts=about),
+        Section(title="How to read this page", notes=read_notes("anira.site.report")),
+    ]
+    again = command("anira", "report", *(f"runs/{run.name}" for run in runs))
+    return replace(made, page=replace(made.page, sections=sections, command=again))
 
 
-@cache
-def environment() -> Environment:
-    """Return what fills templates: everything is escaped and printable, and a name that is missing is an error."""
-    return Environment(
-        loader=PackageLoader("anira.site.report"),
-        autoescape=True,
-        finalize=_printable,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _table(runs: Sequence[Run]) -> pl.DataFrame:
+    """Measure all runs; a run is known by its experiment, so that seeds of one are seeds."""
+    table = measure([folder for run in runs for folder in (*run.forced, run.evaluation.folder)])
+    names = {run.run_id: run.experiment for run in runs}
+    wanted = {run.evaluation.subtask for run in runs}
+    shown = table if wanted == {""} else table.filter(pl.col("subtask").is_in(list(wanted)))
+    return shown.with_columns(pl.col("run_id").replace_strict(names).alias("variant"))
 
 
-def _printable(value: Any) -> Any:
-    # Without this, names from elsewhere could turn the direction in which the page around them reads.
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+def _by_task(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    return {task: [run for run in runs if run.task == task] for task in dict.fromkeys(run.task for run in runs)}
 
 
-def _joined(parts: Sequence[TaskPart]) -> dict[str, pl.DataFrame]:
-    """Return each table with the rows of all tasks; a column that only some have is null for the others."""
-    names = parts[0].tables
-    return {name: pl.concat([part.tables[name] for part in parts], how="diagonal_relaxed") for name in names}
+def _tasks(table: pl.DataFrame, knobs: Mapping[str, KnobWords]) -> Iterator[KnobTask]:
+    """Yield the rows of each task, or of each subtask of one."""
+    for (task, subtask), rows in table.group_by("task", "subtask", maintain_order=True):
+        names = rows["variant"].unique(maintain_order=True).to_list()
+        yield KnobTask(
+            name="-".join(filter(None, (str(task), str(subtask)))),
+            title=": ".join(filter(None, (str(task).upper(), str(subtask)))),
+            knob=knobs.get(str(task), KnobWords()).axis,
+            runs=rows,
+            seeds=over_seeds(rows),
+            legend=Legend({name: name for name in names}, "run", "fixed"),
+        )
+
+
+def _answer(task: KnobTask) -> Iterator[str]:
+    """Say of each experiment how depth moves with the knob, how often it is right, and whether depth is needed."""
+    for name in task.variants:
+        rows = task.seeds
+        slope, right = find(rows, "slope", variant=name), find(rows, "accuracy", variant=name)
+        majority, need = find(rows, "majority", variant=name)["value"], find(rows, "need", variant=name)
+        seeds = "" if right["n"] == 1 else f" (mean of {right['n']} seeds)"
+        share = quantity("accuracy")
+        lost = "" if need["value"] is None else f" Forced to depth 1 it loses {100 * need['value']:.0f} points."
+        yield (
+            f"{task.title}, {name}: {_movement(slope)}; accuracy {amount(right['value'], share)}, the commonest "
+            f"answer {amount(majority, share)}{seeds}.{lost}"
+        )
+
+
+def _movement(slope: Mapping[str, Any]) -> str:
+    if slope["value"] is None:
+        return f"answer depth has no slope over the knob, because {slope['reason'] or 'there is none'}"
+    unit = quantity("slope")
+    ends = interval(slope["low"], slope["high"], unit)
+    moves = "rises" if slope["value"] > 0 else "falls"
+    size = f"{amount(abs(slope['value']), unit)} iterations per unit of the knob"
+    return f"answer depth {moves} by {size} {ends}".rstrip()
+
+
+def _sections(task: KnobTask, *, is_open: bool) -> Iterator[Section]:
+    yield knob_section(task, is_open=is_open)
+    subjects: dict[str, dict[str, object]] = {name: {"variant": name} for name in task.variants}
+    cost = estimate_table(task.seeds, subjects, _COST, title=f"{task.title}: cost", first="run")
+    yield Section(title=f"{task.title}: cost, and the reference solver's state", parts=[cost, *_probes(task)])
+
+
+def _view(runs: Sequence[Run], knob: KnobWords, most: int) -> Section:
+    shown = [Shown(label=run.label, max_depth=run.max_depth, evaluation=run.evaluation) for run in _first(runs)]
+    title = f"{runs[0].task.upper()} token by token"
+    view = token_view(shown, name=runs[0].task, title=title, knob=knob.name, most=most)
+    return Section(title=title, parts=[view], open=True)
+
+
+def _probes(task: KnobTask) -> list[TablePart]:
+    """Return the rank correlation of depth with each probe within instances; nothing for a task without probes."""
+    rows = task.seeds.filter(quantity="probe_within")
+    if rows.is_empty():
+        return []
+    names = rows["subset"].unique(maintain_order=True).to_list()
+    columns = [Column("probe_within", name.replace("_", " "), name) for name in names]
+    subjects: dict[str, dict[str, object]] = {name: {"variant": name} for name in task.variants}
+    caption = "Mean over instances of the rank correlation between the depth of tokens and a probe."
+    return [estimate_table(task.seeds, subjects, columns, title="Depth and probes", first="run", caption=caption)]
+
+
+def _first(runs: Sequence[Run]) -> list[Run]:
+    """Return one run of each experiment, without those whose depth is fixed, if others are left."""
+    first = list({run.experiment: run for run in reversed(runs)}.values())[::-1]
+    return [run for run in first if not run.is_fixed] or first

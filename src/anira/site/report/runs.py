@@ -1,18 +1,14 @@
-"""A run as a report reads it: its configuration, its metrics, its figures, and what the page calls it."""
+"""A run as a report reads it: its configuration, its metrics, its evaluation, and what the page calls it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from anira.config import UserError, printable
-from anira.measure.accuracy import Accuracy
-from anira.measure.forced import forced_accuracy
-from anira.measure.records.folders import choose_evaluation
+from anira.measure.records.folders import choose_evaluation, forced_beside
 from anira.measure.records.loading import Evaluation, load_evaluation
 from anira.measure.records.stored import read_stored
-from anira.measure.summary import Summary, summarize
 from anira.measure.training.metrics import read_metrics
 from anira.site.report.settings import experiment_names
 
@@ -33,15 +29,15 @@ class Run:
     label: str = ""
     """The same with the seed, where several runs differ in nothing else."""
 
-    @cached_property
-    def summary(self) -> Summary:
-        """All figures of the evaluation."""
-        return summarize(self.evaluation)
+    @property
+    def forced(self) -> list[Path]:
+        """Evaluations of the same step with every token forced to one depth."""
+        return forced_beside(self.evaluation.folder)
 
-    @cached_property
-    def forced(self) -> dict[int, list[Accuracy]]:
-        """Accuracy by knob at each depth that all tokens were forced to, where that was evaluated."""
-        return forced_accuracy(self.folder, int(self.evaluation.asked["step"]), self.evaluation.subtask or None)
+    @property
+    def run_id(self) -> str:
+        """Whose records these are."""
+        return str(self.evaluation.asked["run_id"])
 
     @property
     def task(self) -> str:
@@ -54,10 +50,9 @@ class Run:
         return int(self.config["model"]["max_depth"])
 
     @property
-    def adaptive(self) -> bool:
-        """Whether tokens differ in depth."""
-        # The position control is undefined exactly where all tokens have the same depth.
-        return any(control.by_position is not None for control in self.summary.position)
+    def is_fixed(self) -> bool:
+        """Whether all tokens have the same depth by construction."""
+        return bool((self.config["model"].get("policy") or {}).get("name") == "fixed")
 
     @property
     def name(self) -> str:

@@ -15,12 +15,14 @@ template of its own, named like the sheet, that fills two blocks of it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from anira.config import printable
 from anira.site.drawing.style import Style, legend
-from anira.site.report.page import environment
 from anira.site.values import layout
 
 Cells = Mapping[str, str]
@@ -97,3 +99,21 @@ def _cells(table: Table) -> list[list[str]]:
         [Markup(value).striptags() if isinstance(value, Markup) else value for value in row.values()]
         for row in table.rows
     ]
+
+
+@cache
+def environment() -> Environment:
+    """Return what fills templates: everything is escaped and printable, and a name that is missing is an error."""
+    return Environment(
+        loader=PackageLoader("anira.site.report"),
+        autoescape=True,
+        finalize=_printable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _printable(value: Any) -> Any:
+    # Without this, names from elsewhere could turn the direction in which the page around them reads.
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

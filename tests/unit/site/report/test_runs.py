@@ -20,11 +20,11 @@ def test_a_run_knows_what_its_folder_says(folders):
     assert run.name == "mano-anira-o-cpu/0123abcd-s0"
     assert run.evaluation.folder.name == "final"
     assert {line["kind"] for line in run.metrics} == {"train", "eval"}
-    assert run.summary.labels.variant == "anira-o"
+    assert run.run_id == run.evaluation.asked["run_id"]
 
 
-def test_runs_whose_depth_varies_are_adaptive(runs):
-    assert [run.adaptive for run in runs] == [True, True, False]
+def test_fixed_depth_is_known_by_its_policy(runs):
+    assert [run.is_fixed for run in runs] == [False, False, True]
 
 
 def test_seeds_of_one_experiment_have_labels_of_their_own(tmp_path):
@@ -124,7 +124,7 @@ def test_one_of_several_subtasks(tmp_path):
     lines = [{"kind": "train", "step": 1}, *({"kind": "eval", "step": 1, "subtask": name} for name in knobs)]
     (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     (run,) = load_runs([seal_run(folder)], subtask="bfs")
-    assert run.summary.labels.subtask == "bfs"
+    assert run.evaluation.subtask == "bfs"
     assert [line.get("subtask") for line in run.metrics] == [None, "bfs"]
     with pytest.raises(UserError, match="choose one with --subtask"):
         load_runs([folder])
