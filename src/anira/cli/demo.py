@@ -17,7 +17,8 @@ from anira.config import UserError, command
 from anira.tasks import make_task
 
 if TYPE_CHECKING:
-    from anira.measure.summary import Summary
+    import polars as pl
+
     from anira.training import TrainConfig
 
 GROUPS: Final = {"S3": "words", "Z6": "words-z6"}
@@ -70,7 +71,7 @@ def run(argv: list[str]) -> None:
     write_report(runs, page)
     say(f"\n{_outcome(runs)}\n")
     say(_NEXT.format(generate=command("anira", "generate", runs[0]), analyze=command("anira", "analyze", runs[0])))
-    say(f"The page with figures and tokens shaded by depth, to open in a browser:\n{page}")
+    say(f"The page with charts and tokens shaded by depth, to open in a browser:\n{page}")
 
 
 def demo_config(group: str, steps: int) -> "TrainConfig":
@@ -120,28 +121,24 @@ def _show_instance() -> None:
 
 def _outcome(runs: Sequence[Path]) -> str:
     """Return accuracy and depth by length for each group, and what the slopes of depth say, whatever they say."""
-    from anira.measure.claims.findings import findings
-    from anira.measure.records.folders import choose_evaluation
-    from anira.measure.summary import summarize
+    from anira.measure import measure
+    from anira.measure.tidy import find
+    from anira.site.report.page import movement
     from anira.site.values import layout
 
-    summaries = dict(zip(GROUPS, (summarize(choose_evaluation(run, None)) for run in runs), strict=True))
-    what = ("accuracy", "at depth 1", "depth")
-    columns = [_columns(run, summary) for run, summary in zip(runs, summaries.values(), strict=True)]
-    knobs = [str(row.knob) for row in summaries["S3"].accuracy if row.knob is not None]
-    head = ["letters", *(f"{group} {name}" for group in GROUPS for name in what)]
-    table = layout(head, list(zip(knobs, *(column for group in columns for column in group), strict=True)))
-    said = [f"{group}: {findings(summary)[0]}" for group, summary in summaries.items()]
-    return "\n".join(["Accuracy and mean depth of answers, with 95% intervals", table, "", *said])
+    tables = dict(zip(GROUPS, map(measure, runs), strict=True))
+    knobs = tables["S3"].filter(quantity="accuracy")["knob"].drop_nulls().to_list()
+    head = ["letters", *(f"{group} {name}" for group in GROUPS for name in ("accuracy", "at depth 1", "depth"))]
+    rows = [[str(knob), *(text for table in tables.values() for text in _line(table, knob))] for knob in knobs]
+    said = [f"{group}: {movement(find(table, 'slope'))}." for group, table in tables.items()]
+    return "\n".join(["Accuracy and mean depth of answers, with 95% intervals", layout(head, rows), "", *said])
 
 
-def _columns(run: Path, summary: "Summary") -> list[list[str]]:
-    """Return accuracy, accuracy with all tokens at depth 1, and depth, by knob."""
-    from anira.measure.forced import forced_accuracy
+def _line(table: "pl.DataFrame", knob: int) -> list[str]:
+    """Return accuracy, accuracy with all tokens at depth 1, and depth, at one length."""
+    from anira.measure.tidy import find
+    from anira.site.tables import estimate_cell
 
-    forced = forced_accuracy(run, summary.labels.step)[1]
-    return [
-        [row.exact.text() for row in summary.accuracy if row.knob is not None],
-        [row.exact.text() for row in forced],
-        [row.answer.text() for row in summary.depth if row.knob is not None],
-    ]
+    shown = (("accuracy", "all"), ("forced_accuracy", "depth-1"), ("depth", "answer"))
+    cells = [estimate_cell(find(table, name, knob=knob, subset=subset)) for name, subset in shown]
+    return [f"{cell.text} {cell.small}" for cell in cells]

@@ -53,7 +53,7 @@ def test_the_demo_trains_over_both_groups_and_makes_a_page(made):
     assert runs == ["words-anira-o-demo", "words-z6-anira-o-demo"]
     page = (folder / "report.html").read_text()
     assert "words-anira-o-demo" in page and "words-z6-anira-o-demo" in page
-    assert "Is depth needed?" in page and page.count("all at depth") == 3
+    assert "Forced depth" in page and "token by token" in page
     assert result.out.rstrip().endswith(str(folder / "report.html"))
 
 
@@ -65,7 +65,7 @@ def test_the_demo_prints_a_row_for_every_length_and_says_what_the_slope_is(made)
     assert [line.split()[0] for line in lines] == [str(length) for length in range(1, 11)]
     assert all(line.count("[") == 6 for line in lines)  # three figures of two runs, each with its interval
     for group in ("S3", "Z6"):
-        assert f"{group}: Answer depth" in table
+        assert f"{group}: answer depth" in table
 
 
 @pytest.mark.slow

@@ -123,12 +123,13 @@ def _answer(task: KnobTask) -> Iterator[str]:
         share = quantity("accuracy")
         lost = "" if need["value"] is None else f" Forced to depth 1 it loses {100 * need['value']:.0f} points."
         yield (
-            f"{task.title}, {name}: {_movement(slope)}; accuracy {amount(right['value'], share)}, the commonest "
+            f"{task.title}, {name}: {movement(slope)}; accuracy {amount(right['value'], share)}, the commonest "
             f"answer {amount(majority, share)}{seeds}.{lost}"
         )
 
 
-def _movement(slope: Mapping[str, Any]) -> str:
+def movement(slope: Mapping[str, Any]) -> str:
+    """Say how answer depth moves with the knob, from the row of its slope."""
     if slope["value"] is None:
         return f"answer depth has no slope over the knob, because {slope['reason'] or 'there is none'}"
     unit = quantity("slope")
