@@ -24,6 +24,7 @@ POINTS: Final = "difference of shares"
 _DEPTH: Final = "iterations"
 _SLOPE: Final = "iterations per unit of the knob"
 _RANK: Final = "rank correlation"
+_STEPS: Final = "steps"
 
 
 def _share(name: str, sentence: str, of: str = "instances") -> Quantity:
@@ -87,6 +88,20 @@ _ALL: Final = (
     _share("highest", "Accuracy on the data set with the most right answers."),
     _points("above_curve", "Accuracy less that of fixed depths of the same model at the same mean answer depth."),
     _points("above_fixed", "Accuracy less that of trained fixed depths at equal compute, which the subset names."),
+    # dynamics
+    Quantity("learned_step", _STEPS, "Step from which the accuracy of a size stays above its level.", digits=0),
+    _share("learning_level", "Accuracy above which a size is learned: half way from the commonest answer to 1."),
+    Quantity("kendall_order", _RANK, "Kendall's tau of learned step and size: 1 if smaller sizes always come first."),
+    _share("order_by_chance", "Share of all orders of the learned steps that follow size as closely.", "orders"),
+    Quantity("gamma_warmup", _STEPS, "Steps over which the weight of the compute loss rises; 0: constant.", digits=0),
+    Quantity("block_depth", _DEPTH, "Mean answer depth of the training batches that were logged around a step."),
+    Quantity("peak_step", _STEPS, "Step around which the depth of training batches is highest.", digits=0),
+    Quantity("start_depth", _DEPTH, "Mean answer depth of the first logged training batch."),
+    Quantity("peak_depth", _DEPTH, "Mean answer depth at the peak, read from the batches right after the highest."),
+    Quantity("end_depth", _DEPTH, "Mean answer depth of the last logged training batches."),
+    Quantity("depth_rise", _DEPTH, "Depth at the peak less depth at the start."),
+    Quantity("depth_fall", _DEPTH, "Depth at the peak less depth at the end."),
+    _points("accuracy_kept", "Accuracy at the last evaluation less that at the evaluation nearest to the peak."),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -34,6 +34,15 @@ def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = Non
     return [_used(name, folder, found=False, seconds=time.monotonic() - started)]
 
 
+def knob_words(run: UsedRun, task: str) -> str:
+    """Return what a task calls its knob, and what that counts; a run of another task is refused."""
+    config = RunFolder(run.folder).read_config()
+    if config.task != task:
+        raise UserError(f"{run.folder} is a run of task {config.task!r}, not of {task}")
+    knob = config.make_task().knob
+    return f"{knob.name}: {knob.meaning}"
+
+
 def missing_presets(names: Sequence[str], setting: Setting) -> list[str]:
     """Return the presets of which there is no finished run yet."""
     return [name for name in names if not _find(name, setting, {})]

@@ -34,7 +34,13 @@ def themed(chart: alt.TopLevelMixin) -> dict[str, Any]:
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", labelOverlap=True),
         legend=alt.LegendConfig(
-            orient="bottom", columns=3, labelFontSize=12, titleFontSize=12, symbolSize=90, symbolOpacity=1
+            orient="bottom",
+            columns=3,
+            labelLimit=220,
+            labelFontSize=12,
+            titleFontSize=12,
+            symbolSize=90,
+            symbolOpacity=1,
         ),
     )
     spec: dict[str, Any] = made.to_dict()

@@ -9,6 +9,20 @@ import numpy as np
 from tests.sealing_support import seal_run
 from tests.unit.measure.records_support import Plan, write_evaluation, write_run
 
+from anira.measure.tidy import Labels
+
+LABELS = Labels(
+    run_id="mano-anira-o-cpu/1-s0",
+    task="mano",
+    subtask="",
+    variant="anira-o",
+    policy="anira-o",
+    seed=0,
+    step=1200,
+    select="median",
+    threshold=None,
+    decode="parallel",
+)
 STEPS = tuple(range(100, 1300, 100))
 
 

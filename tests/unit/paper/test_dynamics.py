@@ -1,13 +1,17 @@
 """From which runs the figures of training dynamics are made, and into which files."""
 
-import json
-
+import polars as pl
 import pytest
 from tests.training_support import train_tiny
+from tests.unit.measure.dynamics_support import Training, write_training
 
 from anira.config import UserError
 from anira.paper.dynamics.make import reproduce, used_runs
+from anira.paper.dynamics.measure import measured
+from anira.paper.dynamics.page import answer, badge, learned_cell, make_page
 from anira.paper.setting import Setting
+from anira.site import render
+from anira.site.tables import page_text
 
 
 def no_training(name, out, changes):
@@ -46,40 +50,20 @@ def test_every_run_is_trained_and_shown_once(made):
 
 def test_all_files_are_made_and_say_what_is_missing(made):
     _, outcome, _ = made
-    names = ["dynamics", "dynamics-order", "dynamics-phases", "dynamics-batches"]
-    assert [path.name for path in outcome.files] == [
+    assert {path.name for path in outcome.files} == {
         "dynamics.json",
-        *(f"{name}.csv" for name in names),
+        "dynamics.csv",
+        "dynamics-seeds.csv",
         "dynamics.html",
-    ]
-    found = json.loads(outcome.files[0].read_text())
-    assert (found["experiment"], found["scale"], len(found["runs"])) == ("dynamics", "smoke", 4)
-    assert found["runs"][0]["figures"]["phases"]["rise"]["reason"] == "too few logged batches: 4, and 18 are needed"
-    assert set(outcome.claims) == {"easy-to-hard", "two-phases"}
-    assert [len(claims) for claims in outcome.claims.values()] == [4, 4]
-    assert "MANO, constant" in outcome.text
-
-
-def test_records_during_training_give_intervals_to_depth(made):
-    _, outcome, _ = made
-    found = json.loads(outcome.files[0].read_text())
-    curve = found["runs"][0]["figures"]["curve"]
-    assert [point["step"] for point in curve[::3]] == [3, 6, 8]
-    assert all(point["depth"]["low"] is not None for point in curve)
-
-
-def test_a_run_with_a_warm_up_comes_after_those_without(made, monkeypatch):
-    root, _, _ = made
-    from anira.paper.dynamics import make as dynamics
-
-    (warmed,) = [path for path in (root / "runs" / "mano-anira-e-smoke").iterdir() if path.name.endswith("-s1")]
-    known = used_runs(setting(root))
-    first = known[0][1]
-    other = type(first)(preset=first.preset, folder=warmed, found=True, seconds=0.0, differs=())
-    monkeypatch.setattr(dynamics, "used_runs", lambda setting: [("mano", other), *known])
-    outcome = reproduce(setting(root))
-    assert outcome.runs[-1].folder == warmed
-    assert [claim.verdict.word for claim in outcome.claims["two-phases"]] == ["not testable"] * 5
+    }
+    table = pl.read_csv(outcome.files[1], infer_schema_length=None)
+    reasons = set(table.filter(quantity="depth_rise")["reason"])
+    assert reasons == {"too few logged batches: 4, and 18 are needed"}
+    first = table.filter(pl.col("run_id") == table["run_id"][0], pl.col("knob").is_not_null(), quantity="depth")
+    assert first["step"].unique().sort().to_list() == [3, 6, 8]
+    assert first["low"].null_count() == 0, "records during training give intervals to depth"
+    assert {key: len(claims) for key, claims in outcome.claims.items()} == {"easy-to-hard": 4, "two-phases": 4}
+    assert "These are smoke runs" in outcome.text
 
 
 def test_a_run_of_another_task_is_refused(made, tmp_path):
@@ -93,3 +77,53 @@ def test_a_run_of_another_task_is_refused(made, tmp_path):
     (tmp_path / "runs" / "mano-anira-e-smoke" / "zzzzzzzz-s5").symlink_to(brevo)
     with pytest.raises(UserError, match="is a run of task 'brevo', not of mano"):
         reproduce(setting(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """Three seeds with a constant gamma, and one run that was warmed up and did not learn its largest size."""
+    root = tmp_path_factory.mktemp("planted")
+    trainings = [Training(seed=seed) for seed in range(3)]
+    trainings.append(Training(warm_up=300, learned={1: 150.0, 2: 450.0, 3: 5000.0}))
+    folders = [write_training(root / str(i), one) for i, one in enumerate(trainings)]
+    return measured(folders, {"mano": "L: <operators>"}, draws=50)
+
+
+def test_the_page_answers_first(planted):
+    assert badge(planted.claims).words == "easy to hard: 1 of 2, two phases: 1 of 1"
+    assert answer(planted.claims)[0] == "Smaller sizes are learned first in MANO ANIRA-O."
+    assert "Two phases cannot be judged in MANO ANIRA-O, \u03b3 warmed up." in answer(planted.claims)
+
+
+def test_the_page_is_whole_and_escaped(planted):
+    page = make_page(planted, scale="cpu", files=["dynamics.csv"])
+    html = render(page)
+    assert "L: \\u003coperators>" in html and "<operators>" not in html
+    titles = [section.title for section in page.sections]
+    sizes = ["MANO ANIRA-O: size by size", "MANO ANIRA-O, \u03b3 warmed up: size by size"]
+    assert titles == ["MANO", *sizes, "How to read this page"]
+    assert "not learned" in page_text(page)
+
+
+def test_a_run_without_metrics_has_tables_and_no_chart(tmp_path):
+    folder = write_training(tmp_path, Training())
+    (folder / "metrics.jsonl").unlink()
+    page = make_page(measured([folder], {"mano": "L: operators"}, draws=50), scale="cpu", files=[])
+    assert page.lead is None
+    html = render(page)
+    assert "data-chart" not in html
+    assert "too few logged batches: 0, and 18 are needed" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (500, 500, 500, ("by 500", "[500, 500]")),
+        (6500, 4000, None, ("6,500", "[4,000, not learned]")),
+        (None, None, None, ("not learned", "")),
+    ],
+)
+def test_when_a_size_was_learned_in_words(value, low, high, text):
+    row = {"quantity": "learned_step", "value": value, "low": low, "high": high, "reason": ""}
+    cell = learned_cell(row, 500)
+    assert (cell.text, cell.small) == text

@@ -13,8 +13,8 @@ That is where a rising curve that is fitted to the accuracies by isotonic regres
 evaluation does not make a size learned, and one unlucky evaluation does not undo it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -23,59 +23,45 @@ from scipy import stats
 
 from anira.measure.statistics.bootstrap import DRAWS
 from anira.measure.statistics.estimates import LEVEL, Estimate, Floats, Ints, percentile
+from anira.measure.tidy import Labels, Row, make_row
 
 FEWEST_EVALUATIONS: Final = 3
 SHUFFLES: Final = 999
 """Orders that the observed one is compared with; up to six sizes, all orders that there are."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LearnedSize:
-    """When one value of the knob was learned; None stands for not by the last evaluation."""
+def order_rows(
+    labels: Labels,
+    evaluations: pl.DataFrame,
+    majority: Mapping[int, float],
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> Iterator[Row]:
+    """Yield when each size was learned, and whether in the order of the knob; `n` is the number of evaluations.
 
-    knob: int
-    level: float
-    """The accuracy to reach: half way from the majority baseline to 1."""
-    step: int | None
-    low: int | None
-    high: int | None
-    """The ends of its 95% interval, both evaluations."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """When the sizes were learned, and whether in the order of the knob."""
-
-    sizes: tuple[LearnedSize, ...]
-    first_step: int | None
-    """That of the first evaluation: what is learned there was learned there or before."""
-    kendall: Estimate
-    """Kendall's tau-b of learned step and knob: 1 if every smaller size was learned before every larger one."""
-    by_chance: float | None
-    """Share of all orders of the same steps with a tau as far from zero on the same side: with three sizes never below
-    1 in 6, however sure the steps are."""
-
-
-def learned_order(
-    evaluations: pl.DataFrame, majority: Mapping[int, float], *, rng: np.random.Generator, draws: int = DRAWS
-) -> Order:
-    """Return when each size was learned; `evaluations` has step, knob, instances, accuracy, `majority` is by knob."""
+    `evaluations` has step, knob, instances and accuracy, `majority` is by knob. Kendall's tau-b of learned step and
+    knob is 1 if every smaller size was learned before every larger one. Beside it stands the share of all orders of the
+    same steps with a tau as far from zero on the same side: with three sizes never below 1 in 6, however sure the steps
+    are.
+    """
     known = evaluations.filter(pl.col("knob").is_in(list(majority)))
     steps, knobs = (known[name].unique().sort().to_numpy() for name in ("step", "knob"))
+    row = partial(make_row, labels, n=len(steps))
     if len(steps) < FEWEST_EVALUATIONS:
-        few = f"too few evaluations: {len(steps)}, and {FEWEST_EVALUATIONS} are needed"
-        first = int(steps[0]) if len(steps) else None
-        return Order(sizes=(), first_step=first, kendall=Estimate(None, reason=few), by_chance=None)
+        few = Estimate(None, reason=f"too few evaluations: {len(steps)}, and {FEWEST_EVALUATIONS} are needed")
+        yield from (row(name, few) for name in ("kendall_order", "order_by_chance"))
+        return
     accuracy, instances = (_by_step(known, name, len(knobs)) for name in ("accuracy", "instances"))
     levels = np.array([(1 + majority[knob]) / 2 for knob in knobs.tolist()])
     found = learned_at(accuracy, instances, levels)
     drawn = learned_at(_redrawn(accuracy, instances, rng, draws), instances, levels)
-    return Order(
-        sizes=tuple(_sizes(knobs, steps, levels, found, drawn)),
-        first_step=int(steps[0]),
-        kendall=percentile(_kendall(knobs, found), _kendalls(knobs, drawn), _undefined(found, len(steps))),
-        by_chance=_by_chance(knobs, found, rng),
-    )
+    for knob, level, learned in zip(knobs.tolist(), levels.tolist(), _learned(steps, found, drawn), strict=True):
+        yield row("learning_level", Estimate(level), knob=knob)
+        yield row("learned_step", learned, knob=knob)
+    undefined = _undefined(found, len(steps))
+    yield row("kendall_order", percentile(_kendall(knobs, found), _kendalls(knobs, drawn), undefined))
+    yield row("order_by_chance", Estimate(_by_chance(knobs, found, rng), reason="" if np.ptp(found) else undefined))
 
 
 def learned_at(accuracy: Floats, instances: Floats, levels: Floats) -> Ints:
@@ -104,24 +90,22 @@ def _redrawn(accuracy: Floats, instances: Floats, rng: np.random.Generator, draw
     """Return accuracies (draws, sizes, steps) that other instances might have had.
 
     Every evaluation reads the same instances, so if they happen to be easy ones, all accuracies of a size are too high
-    together. One random number a size moves them together; drawn one by one they would average out, and intervals would
-    be too narrow.
+    together. One random number per size moves them together; drawn one by one they would average out, and intervals
+    would be too narrow.
     """
     luck = rng.random((draws, len(accuracy), 1))
     drawn: Floats = stats.binom.ppf(luck, instances, accuracy) / np.maximum(instances, 1)
     return drawn
 
 
-def _sizes(knobs: Ints, steps: Ints, levels: Floats, found: Ints, drawn: Ints) -> list[LearnedSize]:
-    named = [*map(int, steps), None]
+def _learned(steps: Ints, found: Ints, drawn: Ints) -> Iterator[Estimate]:
+    """Yield the step of each size with its 95% interval, all of them evaluations; None stands for after the last."""
+    named = [*map(float, steps), None]
     low = np.quantile(drawn, (1 - LEVEL) / 2, axis=0, method="lower")
     high = np.quantile(drawn, (1 + LEVEL) / 2, axis=0, method="higher")
-    return [
-        LearnedSize(
-            knob=int(knob), level=float(levels[i]), step=named[found[i]], low=named[low[i]], high=named[high[i]]
-        )
-        for i, knob in enumerate(knobs)
-    ]
+    reasons = {0: "learned by the first evaluation, or before", len(steps): "not learned by the last evaluation"}
+    for at, least, most in zip(found.tolist(), low.tolist(), high.tolist(), strict=True):
+        yield Estimate(named[at], named[least], named[most], reasons.get(at, ""))
 
 
 def _kendall(knobs: Ints, learned: Ints) -> float:

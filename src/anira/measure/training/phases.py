@@ -15,7 +15,9 @@ Depth also wobbles from step to step, whatever the instances. How much is estima
 the start) lie from the line through their neighbours, and the intervals of rise and fall are made of it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -23,87 +25,53 @@ import polars as pl
 from scipy import stats
 
 from anira.measure.statistics.estimates import LEVEL, Estimate, Floats, proportion_difference
+from anira.measure.tidy import Labels, Row, make_row
 
 BLOCKS: Final = 12
 SHORTEST_BLOCK: Final = 3
 FEWEST_BLOCKS: Final = 6
+PARTS: Final = ("start_depth", "peak_depth", "end_depth", "depth_rise", "depth_fall")
 _SECOND_DIFFERENCE: Final = 6.0  # the variance of a - 2b + c is 1 + 4 + 1 times that of each
 _OVERLAP: Final = 35 / 18  # second differences share terms: n of them are worth n / _OVERLAP independent ones
 
 
-@dataclass(frozen=True, kw_only=True)
-class Block:
-    """Mean depth of answer tokens over some logged batches that follow one another."""
+def phase_rows(labels: Labels, batches: pl.DataFrame, evaluations: pl.DataFrame) -> Iterator[Row]:
+    """Yield how depth went over training: its blocks, rise and fall, and whether accuracy was kept.
 
-    first: int
-    last: int
-    """Their steps."""
-    depth: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Phases:
-    """How depth went over training."""
-
-    blocks: tuple[Block, ...]
-    peak: Block | None
-    """The block with the highest depth: where learning ends and compute reduction begins."""
-    start: Estimate
-    """Depth in the first logged batch."""
-    level: Estimate
-    """Depth at the peak, read from the block after it."""
-    end: Estimate
-    """Depth in the last block."""
-    rise: Estimate
-    fall: Estimate
-    kept: Estimate
-    """Accuracy at the last evaluation less that at the evaluation nearest to the peak, over all knobs."""
-
-    @property
-    def boundary(self) -> int | None:
-        """The step in the middle of the peak."""
-        return None if self.peak is None else (self.peak.first + self.peak.last) // 2
-
-    @property
-    def weakest(self) -> Estimate:
-        """The part that speaks least for two phases: rise or fall; a lost accuracy, where that is certain."""
-        parts = [self.rise, self.fall, *([self.kept] if self.kept.direction < 0 else [])]
-        undefined = next((part for part in parts if part.value is None), None)
-        return undefined or min(parts, key=lambda part: (part.direction, part.value or 0.0))
-
-
-def find_phases(batches: pl.DataFrame, evaluations: pl.DataFrame) -> Phases:
-    """Return rise and fall of depth; `batches` has step and depth, `evaluations` step, instances and accuracy."""
+    `batches` has step and depth, `evaluations` step, instances and accuracy. A block stands at its middle step.
+    """
     blocks = _blocks(batches)
+    for middle, depth, count in zip(_middle(blocks), blocks["depth"], blocks["batches"], strict=True):
+        yield make_row(replace(labels, step=middle), "block_depth", Estimate(depth), n=count)
+    row = partial(make_row, labels, n=len(batches))
     depth = batches["depth"].to_numpy()
     if reason := _undefined(len(batches), len(blocks), depth):
-        nothing = Estimate(None, reason=reason)
-        same = dict.fromkeys(("start", "level", "end", "rise", "fall", "kept"), nothing)
-        return Phases(blocks=tuple(blocks), peak=None, **same)
-    means = np.array([block.depth for block in blocks])
-    highest = int(np.argmax(means))
-    single = np.eye(len(blocks))
-    level, end = single[_after(highest, len(blocks))], single[-1]
+        yield from (row(name, Estimate(None, reason=reason)) for name in (*PARTS, "peak_step", "accuracy_kept"))
+        return
+    highest = int(np.argmax(blocks["depth"].to_numpy()))
+    yield row("peak_step", Estimate(float(_middle(blocks)[highest])))
+    for name, estimate in _parts(depth, blocks["depth"].to_numpy(), highest).items():
+        yield row(name, estimate)
+    first, last = blocks.row(highest)[:2]
+    yield row("accuracy_kept", _kept(evaluations, (first + last) / 2))
+
+
+def _parts(depth: Floats, means: Floats, highest: int) -> dict[str, Estimate]:
+    """Return depth at the start, at the peak and at the end, and what it rises and falls by.
+
+    Each is a weighted sum of blocks and, so many times, the first batch.
+    """
+    single = np.eye(len(means))
+    level, end = single[_after(highest, len(means))], single[-1]
+    weights = (0 * end, level, end, level, level - end)
     batch, wobble = wobble_of(depth), wobble_of(means)
-    freedom = (len(blocks) - 2) / _OVERLAP
-
-    def estimate(weights: Floats, first: float) -> Estimate:
-        """Return a weighted sum of blocks and, so many times, the first batch."""
-        error = np.sqrt(wobble**2 * float(weights @ weights) + (first * batch) ** 2)
-        half = float(stats.t.ppf((1 + LEVEL) / 2, freedom) * error)
-        value = float(weights @ means + first * depth[0])
-        return Estimate(value, value - half, value + half)
-
-    return Phases(
-        blocks=tuple(blocks),
-        peak=blocks[highest],
-        start=estimate(0 * end, 1),
-        level=estimate(level, 0),
-        end=estimate(end, 0),
-        rise=estimate(level, -1),
-        fall=estimate(level - end, 0),
-        kept=_kept(evaluations, (blocks[highest].first + blocks[highest].last) / 2),
-    )
+    reach = stats.t.ppf((1 + LEVEL) / 2, (len(means) - 2) / _OVERLAP)
+    found = {}
+    for name, own, first in zip(PARTS, weights, (1, 0, 0, -1, 0), strict=True):
+        half = float(reach * np.sqrt(wobble**2 * float(own @ own) + (first * batch) ** 2))
+        value = float(own @ means + first * depth[0])
+        found[name] = Estimate(value, value - half, value + half)
+    return found
 
 
 def wobble_of(values: Floats) -> float:
@@ -115,16 +83,22 @@ def wobble_of(values: Floats) -> float:
     return float(np.sqrt(np.mean(np.diff(values, n=2) ** 2) / _SECOND_DIFFERENCE))
 
 
-def _blocks(batches: pl.DataFrame) -> list[Block]:
+def _blocks(batches: pl.DataFrame) -> pl.DataFrame:
     """Cut batches into blocks of equal number; what is left over goes to the first, so that the end is the end."""
     size = max(SHORTEST_BLOCK, len(batches) // BLOCKS)
     starts = [0, *range(len(batches) % size + size, len(batches), size)]
     parts = [batches[start:stop] for start, stop in zip(starts, [*starts[1:], len(batches)], strict=True)]
-    return [
-        Block(first=int(part["step"][0]), last=int(part["step"][-1]), depth=float(part["depth"].to_numpy().mean()))
+    rows = [
+        (part["step"][0], part["step"][-1], float(part["depth"].to_numpy().mean()), len(part))
         for part in parts
         if len(part) >= size
     ]
+    types = {"first": pl.Int64, "last": pl.Int64, "depth": pl.Float64, "batches": pl.Int64}
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def _middle(blocks: pl.DataFrame) -> list[int]:
+    return ((blocks["first"] + blocks["last"]) // 2).to_list()
 
 
 def _undefined(num_batches: int, num_blocks: int, depth: Floats) -> str:

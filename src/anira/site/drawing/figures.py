@@ -1,7 +1,6 @@
 """The figures of a report, each from one table of values and in one style; the tables are what `--csv` writes."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -81,78 +80,31 @@ def forced_figure(table: pl.DataFrame, *, name: str, knob: str) -> str:
     return draw(name, f"Accuracy by {knob}, one line for each depth that all tokens are forced to.", _PANEL, paint)
 
 
-class Marks(NamedTuple):
-    """What was found in a run's training."""
+def dynamics_figure(table: pl.DataFrame, gamma: pl.DataFrame, *, name: str, knob: str, max_depth: int) -> str:
+    """Draw accuracy and answer depth by training step, one line per knob, above the schedule of gamma.
 
-    label: str
-    """Which run it is."""
-    order: pl.DataFrame
-    """One row a knob: knob, step at which it was learned, low, high; null stands for not by the last evaluation."""
-    blocks: pl.DataFrame
-    """Mean depth of training batches, one row a block: first and last step, depth."""
-    boundary: int | None
-    """The step at which depth is highest."""
-
-
-def dynamics_figure(
-    table: pl.DataFrame, gamma: pl.DataFrame, *, name: str, knob: str, max_depth: int, marks: Marks | None = None
-) -> str:
-    """Draw accuracy and answer depth by training step, one line a knob, above the schedule of gamma.
-
-    `table` has one row an evaluation and knob: step, knob, accuracy, depth and, where there are intervals, accuracy_low
-    and so on; `gamma` one row a step: step, gamma, and is empty for a policy without it. With `marks`, a panel has the
-    order in which knobs are learned, and the panel of depth where it is highest.
+    `table` has one row per evaluation and knob: step, knob, accuracy, depth; `gamma` one row per step: step, gamma, and
+    is empty for a policy without it.
     """
-    heights = {"accuracy": 5.0, "order": 3.0, "depth": 5.0, "gamma": 1.4}
-    shown = {
-        "accuracy",
-        "depth",
-        *(["gamma"] if len(gamma) else []),
-        *(["order"] if marks and len(marks.order) else []),
-    }
+    heights = {"accuracy": 5.0, "depth": 5.0, **({"gamma": 1.4} if len(gamma) else {})}
 
     def paint(figure: Figure) -> None:
-        tall = {panel: height for panel, height in heights.items() if panel in shown}
-        axes = figure.subplots(len(tall), 1, sharex=True, height_ratios=list(tall.values()))
-        panels: dict[str, Axes] = dict(zip(tall, axes, strict=True))
+        axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=list(heights.values()))
+        panels: dict[str, Axes] = dict(zip(heights, axes, strict=True))
         figure.subplots_adjust(left=0.1, right=0.98, top=0.93, bottom=0.1, hspace=0.34)
-        _title(panels["accuracy"], f"{marks.label}: accuracy" if marks else "accuracy")
+        _title(panels["accuracy"], "accuracy")
         _knob_lines(panels["accuracy"], table, "accuracy")
         panels["accuracy"].set_ylim(-0.02, 1.02)
         _title(panels["depth"], "depth of answer tokens (iterations)")
         _knob_lines(panels["depth"], table, "depth")
         _depth_axis(panels["depth"], max_depth)
-        if marks:
-            _mark_peak(panels["depth"], marks)
-        if marks and "order" in panels:
-            _order(panels["order"], marks.order, knob=knob, last=int(table["step"].to_numpy().max()))
         if "gamma" in panels:
             _schedule(panels["gamma"], gamma)
         axes[-1].set_xlabel("step")
 
-    description = f"Accuracy and depth of answer tokens by training step, one line for each {knob}."
-    return draw(name, description, (380, 540 if "order" in shown else 440), paint)
-
-
-def _order(axes: Axes, order: pl.DataFrame, *, knob: str, last: int) -> None:
-    """Draw for each knob, from small below to large above, when it was learned; hollow at the last step: never."""
-    _title(axes, f"{knob}: step at which it is learned")
-    for row in order.sort("knob").iter_rows(named=True):
-        look = knob_looks(order["knob"].sort().to_list())[row["knob"]]
-        face = PAPER if row["step"] is None else look.colour
-        low, at, high = (last if row[name] is None else row[name] for name in ("low", "step", "high"))
-        axes.hlines(row["knob"], low, high, color=look.colour, linewidth=1.6)
-        axes.plot(at, row["knob"], look.marker, color=look.colour, markerfacecolor=face, markersize=6, clip_on=False)
-    axes.margins(y=0.15)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
-    axes.yaxis.grid(True)
-
-
-def _mark_peak(axes: Axes, marks: Marks) -> None:
-    """Lay the depth of training batches behind the curves, and a dashed line at its peak."""
-    axes.hlines(marks.blocks["depth"], marks.blocks["first"], marks.blocks["last"], color=SOFT, linewidth=2.2, zorder=1)
-    if marks.boundary is not None:
-        axes.axvline(marks.boundary, color=SOFT, linewidth=1.2, linestyle=(0, (5, 4)), zorder=0.5)
+    return draw(
+        name, f"Accuracy and depth of answer tokens by training step, one line for each {knob}.", (380, 440), paint
+    )
 
 
 def _schedule(axes: Axes, gamma: pl.DataFrame) -> None:
@@ -219,7 +171,4 @@ def _knob_lines(axes: Axes, table: pl.DataFrame, value: str) -> None:
     for knob, look in knob_looks(table["knob"].unique().sort().to_list()).items():
         part = table.filter(knob=knob).sort("step")
         axes.plot(part["step"], part[value], color=look.colour, linewidth=1.4, marker=look.marker, markersize=4)
-        if f"{value}_low" in part.columns:
-            sure = part.drop_nulls(f"{value}_low")
-            axes.vlines(sure["step"], sure[f"{value}_low"], sure[f"{value}_high"], color=look.colour, linewidth=1.0)
     axes.yaxis.grid(True)

@@ -5,7 +5,7 @@ import matplotlib as mpl
 import polars as pl
 import pytest
 
-from anira.site.drawing.figures import Marks, accuracy_figure, depth_figure, dynamics_figure
+from anira.site.drawing.figures import accuracy_figure, depth_figure, dynamics_figure
 from anira.site.drawing.style import styles
 
 LOOKS = styles({name: name for name in ("anira-e", "anira-o")})
@@ -157,25 +157,3 @@ def test_dynamics_show_the_schedule_of_gamma_if_there_is_one():
     assert title in words(dynamics())
     assert title not in words(dynamics(gamma=False))
     assert {"accuracy", "depth of answer tokens (iterations)", "step"} <= set(words(dynamics(gamma=False)))
-
-
-def marked(**changes):
-    order = pl.DataFrame({"knob": [1, 2, 3], "step": [10, 20, None], "low": [10, 10, 20], "high": [10, None, None]})
-    blocks = pl.DataFrame({"first": [1, 11], "last": [10, 20], "depth": [3.0, 2.5]})
-    marks = Marks(**{"label": "anira-e", "order": order, "blocks": blocks, "boundary": 5, **changes})
-    rows = [(step, knob, 0.1 * knob, 4.0 - knob) for step in (10, 20) for knob in KNOBS]
-    lines = pl.DataFrame(rows, schema=["step", "knob", "accuracy", "depth"], orient="row")
-    return dynamics_figure(lines, pl.DataFrame(), name="dynamics", knob="L", max_depth=4, marks=marks)
-
-
-def test_dynamics_mark_what_was_found():
-    assert {"anira-e: accuracy", "L: step at which it is learned"} <= set(words(marked()))
-    without = marked(order=pl.DataFrame(schema={"knob": pl.Int64, "step": pl.Int64, "low": pl.Int64, "high": pl.Int64}))
-    assert "L: step at which it is learned" not in words(without)
-    assert marked(boundary=None) != marked() != marked(boundary=6)
-
-
-def test_a_size_that_is_never_learned_has_a_hollow_marker():
-    learned = pl.DataFrame({"knob": [1, 2, 3], "step": [10, 20, 20], "low": [10, 10, 20], "high": [10, 20, 20]})
-    assert "fill: var(--paper)" in marked()
-    assert "fill: var(--paper)" not in marked(order=learned)
