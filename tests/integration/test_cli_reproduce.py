@@ -6,15 +6,16 @@ import io
 import json
 import shutil
 
+import polars as pl
 import pytest
 from tests.conftest import Result
 from tests.training_support import TINY_MODEL, TINY_RUN, tiny_config
 
 import anira.cli.reproduce
 import anira.cli.train as anira_train
-from anira import experiments
 from anira.cli import main
 from anira.config import UserError
+from anira.paper import figures
 from anira.paper.figures import EXPERIMENTS, Listed
 from anira.training import RunFolder
 from anira.training.run import load_run
@@ -62,17 +63,19 @@ def test_lano_from_nothing_then_from_what_is_there(anira, first, tmp_path):
     )
     assert first.err.startswith(announced)
     made = tmp_path / "made"
-    assert {path.name for path in made.iterdir()} == {"index.html", "lano.json", "lano.csv", "lano.html", "runs"}
+    files = {"index.html", "lano.json", "lano.csv", "lano-seeds.csv", "lano.html"}
+    assert {path.name for path in made.iterdir()} == {*files, "runs"}
     found = json.loads((made / "lano.json").read_text())
     assert (found["experiment"], found["scale"]) == ("lano", "smoke")
-    assert [run["figures"]["labels"]["variant"] for run in found["runs"]] == ["anira-e", "anira-o"]
     for run in found["runs"]:
-        assert run["figures"]["strings"] == 40
-        assert 0.3 < run["floor"] < run["figures"]["cross_entropy"]["value"]
         assert {"steps 8 (20)", "task_config.start_symbol 10 (16)"} <= set(run["differs"])
-    with (made / "lano.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == 2 * 2 * 2 * 5
-    assert "anira-o" in (made / "lano.html").read_text()
+    table = pl.read_csv(made / "lano.csv")
+    assert table.filter(quantity="sentences").select("variant", "n").rows() == [("anira-e", 40), ("anira-o", 40)]
+    floors, entropies = (table.filter(quantity=name)["value"] for name in ("entropy_floor", "cross_entropy"))
+    assert (floors > 0.3).all()
+    assert (entropies > floors).all()
+    assert len(table.filter(quantity="work")) == 2 * 2 * 2 * 5
+    assert "ANIRA-O" in (made / "lano.html").read_text()
     for word in ("made/lano.csv", "made/runs/lano-anira-e-smoke/", "trained in", "parse-space expansion", "+0.666"):
         assert word in first.out
 
@@ -83,17 +86,12 @@ def test_lano_from_nothing_then_from_what_is_there(anira, first, tmp_path):
     assert "trained in" not in second.out
     assert "to be trained" not in second.err
     assert second.out.count("(found; not as the preset: ") == 2
-    again = json.loads((made / "lano.json").read_text())
-    assert [run["figures"] for run in again["runs"]] == [run["figures"] for run in found["runs"]]
+    assert json.loads((made / "lano.json").read_text()) == found
+    assert pl.read_csv(made / "lano.csv").equals(table)
 
     elsewhere = anira("reproduce", "lano", "--scale", "smoke", "--out", "other", "--runs", "made/runs")
     assert elsewhere.status == 0
-    assert {path.name for path in (tmp_path / "other").iterdir()} == {
-        "index.html",
-        "lano.json",
-        "lano.csv",
-        "lano.html",
-    }
+    assert {path.name for path in (tmp_path / "other").iterdir()} == files
     assert sorted(made.glob("runs/*/*")) == folders
     assert RunFolder(folders[0]).read_config().model["hidden_size"] == TINY_MODEL["hidden_size"]
 
@@ -164,7 +162,7 @@ def three(monkeypatch, tmp_path):
         (tmp_path / f"{name}_experiment.py").write_text(f"{head}def reproduce(setting):\n    {line}\n")
     monkeypatch.syspath_prepend(tmp_path)
     made = {name: Listed(f"{name}_experiment", "what it shows") for name in ("bad", "buggy", "good")}
-    for module in (experiments, anira.cli.reproduce):
+    for module in (figures, anira.cli.reproduce):
         monkeypatch.setattr(module, "EXPERIMENTS", made)
 
 

@@ -102,6 +102,18 @@ _ALL: Final = (
     Quantity("depth_rise", _DEPTH, "Depth at the peak less depth at the start."),
     Quantity("depth_fall", _DEPTH, "Depth at the peak less depth at the end."),
     _points("accuracy_kept", "Accuracy at the last evaluation less that at the evaluation nearest to the peak."),
+    # lano
+    _share("sentences", "Share of the strings a run wrote that are sentences of the language.", "strings"),
+    _share("ended", "Share of the strings a run wrote that came to their end.", "strings"),
+    _share("possible_tokens", "Share of written tokens before the first impossible one of their string.", "tokens"),
+    Quantity("strings", "strings", "Strings that the tokens of the subset belong to.", digits=0),
+    Quantity("work", _RANK, "Spearman correlation of expected depth with the proxy that the subset names.", digits=3),
+    Quantity("work_given_position", _RANK, "The same with the position of the token held fixed.", digits=3),
+    Quantity("work_given_token", _RANK, "The same among positions that read the same token.", digits=3),
+    Quantity("work_within", _RANK, "The same within each string, mean over strings.", digits=3),
+    Quantity("work_shuffled", _RANK, "What is left over all tokens when depth is shuffled within strings.", digits=3),
+    Quantity("cross_entropy", "nats", "Cross-entropy of sentences kept from training; mean per token.", digits=4),
+    Quantity("entropy_floor", "nats", "The least cross-entropy per token that any model can have.", digits=4),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -1,67 +1,51 @@
 """What a rank correlation is in models that were never trained.
 
 What a token is correlates with what comes next, and with random weights depth follows what a token is. Neither
-intervals nor nulls see this: intervals are about other strings, and shuffling breaks the link of depth and token. So
-the same tokens are read by freshly initialised models, and what these have is the least that a trained one must exceed.
+intervals nor shuffling see this: intervals are about other strings, and shuffling breaks the link of depth and token.
+So freshly initialised models read the same tokens, and a trained one must exceed what they have.
 
-The depths that they gave are kept in one Parquet file: `instance_id`, `position`, and a column a model.
+The depths that they gave are kept in one Parquet file: `instance_id`, `position`, and a column per model.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from anira.measure.statistics.association import midranks, standardised
 from anira.measure.statistics.estimates import Floats, Ints
+from anira.measure.statistics.nulls import Null
 from anira.measure.statistics.partial import GivenGroup
 from anira.measure.statistics.within import Pairs
 
 UNTRAINED: Final = "untrained_"
-"""Begins the columns of expected depths, one a model; the seed of its weights follows."""
+"""Begins the columns of expected depths, one per model; the seed of its weights follows."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Untrained:
-    """Correlations of one proxy with the expected depths of untrained models, one a model; None where undefined."""
+def untrained_ranges(pairs: Pairs, depths: Sequence[Floats], input_id: Ints) -> tuple[Null | None, Null | None]:
+    """Return between which values the correlations of untrained models lie: pooled, and given the last token.
 
-    pooled: tuple[float | None, ...]
-    given_input: tuple[float | None, ...]
-
-
-def untrained_correlations(pairs: Pairs, depths: Sequence[Floats], input_id: Ints) -> Untrained:
-    """Return what untrained models have on the tokens of `pairs`; `depths` has theirs, an array a model."""
-    own = [replace(pairs, y=depth) for depth in depths]
-    return Untrained(
-        pooled=tuple(_defined(float(standardised(midranks(one.x)) @ standardised(midranks(one.y)))) for one in own),
-        given_input=tuple(_defined(_given_group(one, input_id)) for one in own),
-    )
-
-
-class Span(NamedTuple):
-    """Where some values lie."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def span(values: Sequence[float | None]) -> Span | None:
-    """Return mean, smallest and largest of the values that are defined, or None where there is none.
-
-    >>> span([0.1, None, -0.1])
-    Span(mean=0.0, low=-0.1, high=0.1)
+    `depths` has those that each model gave the tokens of `pairs`. None where no model has a correlation.
     """
-    found = [value for value in values if value is not None]
-    return Span(sum(found) / len(found), min(found), max(found)) if found else None
+    own = [replace(pairs, y=depth) for depth in depths if len(depth)]
+    pooled = [float(standardised(midranks(one.x)) @ standardised(midranks(one.y))) for one in own]
+    return _range(pooled), _range([_given_group(one, input_id) for one in own])
+
+
+def _range(values: Sequence[float]) -> Null | None:
+    """Return mean, smallest and largest of the values that are defined.
+
+    >>> _range([0.1, float("nan"), -0.1])
+    Null(mean=0.0, low=-0.1, high=0.1, covers_zero=True)
+    """
+    found = [value for value in values if not np.isnan(value)]
+    if not found:
+        return None
+    low, high = min(found), max(found)
+    return Null(sum(found) / len(found), low, high, low <= 0 <= high)
 
 
 def _given_group(pairs: Pairs, group: Ints) -> float:
     strings = int(pairs.instance.max(initial=-1)) + 1
     return float(GivenGroup(pairs, group, strings)(np.ones((strings, 1)))[0, 0])
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -1,6 +1,6 @@
 """Verdicts in words: badges, sentences and remarks from claims."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from anira.measure.claims.knob import Claim
@@ -8,29 +8,31 @@ from anira.site.page import Badge, Note, Tone
 
 NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O"}
 """What pages call the paper's variants."""
-_FOLLOWS: Final = {
+FOLLOWS: Final = {
     "supported": "Depth rises with difficulty, where depth is needed, in {}.",
     "contradicted": "Depth does not rise with difficulty in {}.",
-    "inconclusive": "There is no verdict yet on {}.",
-    "not testable": "It cannot be judged in {}.",
 }
+"""What is said of settings whose depth follows the knob, or does not."""
+_OPEN: Final = {"inconclusive": "There is no verdict yet on {}.", "not testable": "It cannot be judged in {}."}
 
 
-def follows_badge(claims: Sequence[Claim]) -> Badge:
-    """Say in how many of the settings that can be judged depth follows the knob."""
-    words = [claim.verdict.word for claim in claims]
-    testable = [word for word in words if word != "not testable"]
+def claims_badge(claims: Sequence[Claim], verb: str = "follow") -> Badge:
+    """Say in how many of the settings that can be judged a claim holds."""
+    testable = [claim.verdict.word for claim in claims if claim.verdict.word != "not testable"]
     if not testable:
         return Badge("not testable here", "open")
+    if set(testable) == {"inconclusive"}:
+        return Badge("no verdict yet", "open")
     yes = testable.count("supported")
     tone: Tone = "yes" if yes else "no" if "contradicted" in testable else "open"
-    return Badge(f"{yes or 'none'} of {len(testable)} follow", tone)
+    return Badge(f"{yes or 'none'} of {len(testable)} {verb}", tone)
 
 
-def follows_answer(claims: Sequence[Claim]) -> list[str]:
-    """Say where depth follows the knob, and where that cannot be judged."""
-    names = {word: [setting_name(claim) for claim in claims if claim.verdict.word == word] for word in _FOLLOWS}
-    return [text.format(listed(names[word])) for word, text in _FOLLOWS.items() if names[word]]
+def verdict_lines(claims: Sequence[Claim], texts: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each verdict that some settings have; `texts` has those of supported and contradicted."""
+    known = {**texts, **_OPEN}
+    names = {word: [setting_name(claim) for claim in claims if claim.verdict.word == word] for word in known}
+    return [text.format(listed(names[word])) for word, text in known.items() if names[word]]
 
 
 def claim_note(claim: Claim) -> Note:

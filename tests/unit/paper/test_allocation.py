@@ -15,7 +15,7 @@ from anira.paper.allocation.page import answer, make_page
 from anira.paper.setting import Setting
 from anira.site import render
 from anira.site.tables import page_text
-from anira.site.verdicts import follows_badge
+from anira.site.verdicts import claims_badge
 
 
 def train(name, out, changes):
@@ -75,7 +75,7 @@ def three(tmp_path_factory):
 def test_where_depth_is_needed_a_rising_depth_supports_the_claim(three):
     words = {claim.experiment: claim.verdict.word for claim in three.follows}
     assert words == {"toy anira-e": "not testable", "toy anira-o": "supported"}, "a constant depth has no slope"
-    assert follows_badge(three.follows).words == "1 of 1 follow"
+    assert claims_badge(three.follows).words == "1 of 1 follow"
     assert answer(three)[0] == "Depth rises with difficulty, where depth is needed, in TOY ANIRA-O."
 
 

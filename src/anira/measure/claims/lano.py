@@ -1,47 +1,47 @@
-"""The claim that depth follows the parser's work on LANO, judged over seeds."""
+"""The claim that depth follows the parser's work on LANO, as a rule over rows of the tidy table."""
 
-from collections.abc import Sequence
 from typing import Final
 
-from anira.measure.claims.knob import Claim, by_identity, experiment, make_claim, null_obstacle
-from anira.measure.claims.verdict import Evidence, why_silent
-from anira.measure.lano import LanoFigures
+import polars as pl
+
+from anira.measure.claims.alignment import estimate, settings
+from anira.measure.claims.knob import BROKEN_NULL, Claim, make_claim
+from anira.measure.claims.paper import PAPER_CLAIMS
+from anira.measure.claims.verdict import Evidence
+from anira.measure.lano import subset
 from anira.measure.statistics.estimates import beyond
-from anira.measure.untrained import span
+from anira.measure.tidy import find
 
 CLAIM: Final = (
-    "expected depth rises with the parser's multiplications, given the last token "
-    "(Spearman, beyond the range of untrained models)"
+    "How far the rank correlation of expected depth with the parser's multiplications, given the last token, lies "
+    "outside the range of untrained models."
 )
-JUDGED: Final = ("possible", "predicts", "ops_mul")
-"""Tokens, alignment and proxy of the correlation."""
+JUDGED: Final = subset("possible", "predicts", "ops_mul")
 SENTENCES: Final = 0.5
 """A run of which no larger share of the strings are sentences has not learned the language."""
 NOT_COMPARED: Final = "no untrained model has a correlation to compare with"
 
 
-def judge_lano(runs: Sequence[LanoFigures]) -> list[Claim]:
-    """Return a verdict for each experiment, that is for all runs that differ in nothing but the seed."""
+def judge_work(table: pl.DataFrame) -> list[Claim]:
+    """Return for each setting whether depth follows the parser's work, over its seeds."""
+    smallest = PAPER_CLAIMS["follows-complexity"].smallest
     return [
-        make_claim(CLAIM, experiment(group[0].labels), [(one.labels.run_id, _evidence(one)) for one in group])
-        for group in by_identity(runs, lambda one: [one.labels])
+        make_claim(CLAIM, setting, [(one["run_id"][0], _evidence(one)) for one in runs], smallest=smallest)
+        for setting, runs in settings(table)
     ]
 
 
-def _evidence(figures: LanoFigures) -> Evidence:
-    """Return how far a run's correlation lies outside the range that untrained models have."""
-    row = figures.row(*JUDGED)
-    untrained = span(row.untrained.given_input)
-    if untrained is None:
-        return Evidence(figures.labels.seed, row.given_input, _obstacle(figures) or NOT_COMPARED)
-    return Evidence(figures.labels.seed, beyond(row.given_input, untrained.low, untrained.high), _obstacle(figures))
+def _evidence(run: pl.DataFrame) -> Evidence:
+    row = find(run, "work_given_token", subset=JUDGED)
+    if row["null_low"] is None:
+        return Evidence(row["seed"], estimate(row), obstacle(run) or NOT_COMPARED)
+    return Evidence(row["seed"], beyond(estimate(row), row["null_low"], row["null_high"]), obstacle(run))
 
 
-def _obstacle(figures: LanoFigures) -> str:
-    """Return why a run cannot speak, or an empty string."""
-    if why := why_silent(override=figures.labels.override):
-        return why
-    written = figures.grammatical.value or 0.0
+def obstacle(run: pl.DataFrame) -> str:
+    """Return why a run cannot be judged, or an empty text."""
+    written = find(run, "sentences")["value"]
     if written <= SENTENCES:
         return f"only {written:.0%} of its strings are sentences of the language"
-    return null_obstacle(row.null_within for row in figures.correlations)
+    nulls = run.filter(quantity="work_within").select("null_low", "null_high").drop_nulls()
+    return "" if ((nulls["null_low"] <= 0) & (nulls["null_high"] >= 0)).all() else BROKEN_NULL

@@ -25,8 +25,8 @@ PAPER_CLAIMS: Final = {
         "Supported where depth rises with the knob by at least 0.05 iterations per unit over instances of seen sizes. "
         "A seed counts only where depth is needed: forced depth 1 must lose ten points at the hardest seen size. On "
         "LANO, the rank correlation of expected depth with the parser's multiplications among positions that read the "
-        "same token, as far as it lies outside the range that untrained models have; a run that writes more other "
-        f"strings than sentences is left out. So is one whose null does not hold zero. {_ABOVE}",
+        "same token, as far as it lies outside the range that untrained models have, at least 0.05; a run that writes "
+        f"more other strings than sentences is left out. So is one whose null does not hold zero. {_ABOVE}",
         smallest=0.05,
     ),
     "no-generalisation": PaperClaim(

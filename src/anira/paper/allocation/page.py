@@ -8,7 +8,7 @@ from anira.paper.allocation.measure import Found
 from anira.site import SMOKE, ChartPart, Page, Section, read_notes
 from anira.site.by_knob import KnobTask, knob_section
 from anira.site.charts import Legend, interval_chart
-from anira.site.verdicts import NAMES, claim_note, follows_answer, follows_badge, listed, setting_name
+from anira.site.verdicts import FOLLOWS, NAMES, claim_note, claims_badge, listed, setting_name, verdict_lines
 
 
 def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
@@ -16,7 +16,7 @@ def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
     sections = [knob_section(task, is_open=i == 0) for i, task in enumerate(tasks(found))]
     return Page(
         title="Does depth follow the difficulty of the task?",
-        badge=follows_badge(found.follows),
+        badge=claims_badge(found.follows),
         answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
         lead=_slopes(found),
         verdicts=[claim_note(claim) for claim in (*found.follows, *found.less)],
@@ -45,7 +45,7 @@ def answer(found: Found) -> list[str]:
     """Say where depth follows the knob, and where that cannot be judged."""
     less = [f"{claim.experiment.split()[0].upper()} {claim.verdict.word}" for claim in found.less]
     said = [f"That ANIRA-O spends less depth than ANIRA-E: {listed(less)}."] if less else []
-    return [*follows_answer(found.follows), *said]
+    return [*verdict_lines(found.follows, FOLLOWS), *said]
 
 
 def _slopes(found: Found) -> ChartPart:

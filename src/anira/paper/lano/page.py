@@ -1,170 +1,187 @@
-"""The page of LANO: correlations of expected depth with the parser's work, as figures and tables."""
+"""The page: whether expected depth follows the parser's work, proxy by proxy, beside the paper and untrained models."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Final
 
+import altair as alt
 import polars as pl
 
-from anira.measure.claims.knob import Claim
-from anira.measure.lano import PROXIES, TOKEN_SETS, LanoFigures, ProxyCorrelation
-from anira.measure.untrained import span
-from anira.site.drawing.forest import forest_figure
-from anira.site.drawing.style import Style, styles
-from anira.site.plain import short
-from anira.site.sheet.cells import Who, estimate_columns, null_columns, null_text, run_labels
-from anira.site.sheet.sheet import Section, Sheet, Table
-from anira.site.sheet.verdicts import verdict_sections
+from anira.measure.claims.lano import JUDGED
+from anira.measure.lano import PROXIES, subset
+from anira.measure.tidy import Row, find
+from anira.paper.lano.measure import NAMES, Found
+from anira.site import SMOKE, Cell, ChartPart, Page, Section, TablePart, read_notes
+from anira.site.charts import Legend
+from anira.site.style import GREY
+from anira.site.tables import Column, estimate_cell, estimate_table, null_cell
+from anira.site.verdicts import claim_note, claims_badge, verdict_lines
 
-Paper = Mapping[str, Mapping[str, float]]
-"""Proxy -> variant -> the paper's figure."""
-
-SET_WORDS = {
-    "grammatical": "Tokens of strings that are sentences",
-    "possible": "Tokens of all strings, up to the first impossible one",
+PAPER: Final = {
+    "active_gamma_slice": {"anira-e": 0.666, "anira-o": 0.456},
+    "active_beta_end": {"anira-e": -0.264, "anira-o": -0.111},
+    "ops_add": {"anira-e": 0.618, "anira-o": 0.463},
+    "ops_mul": {"anira-e": 0.645, "anira-o": 0.490},
 }
-PANELS = (
-    ("predicts", "pooled", "where the token is predicted"),
-    ("predicts", "given_input", "the same, given the last token"),
-    ("reads", "pooled", "where the token is read (shifted)"),
+"""Proxy -> variant -> the paper's Spearman correlation with expected depth, over all tokens."""
+SETS: Final = {
+    "possible": "Tokens of all strings, up to the first impossible one",
+    "grammatical": "Tokens of strings that are sentences",
+}
+_LEARNED: Final = (
+    Column("sentences", "sentences"),
+    Column("ended", "strings that ended"),
+    Column("possible_tokens", "tokens before the first impossible one"),
+    Column("cross_entropy", "cross-entropy"),
+    Column("entropy_floor", "its floor"),
+    Column("expected_depth", "mean expected depth", "written"),
 )
-"""Alignment, figure and title of the drawings of a set of tokens."""
+_COLUMNS: Final = (
+    ("work", "pooled", "predicts"),
+    ("work_given_position", "given position", "predicts"),
+    ("work_given_token", "given last token", "predicts"),
+    ("work_within", "within strings", "predicts"),
+    ("work", "shifted", "reads"),
+    ("work_given_token", "shifted, given token", "reads"),
+)
+_NULLS: Final = (
+    ("work", "untrained, pooled"),
+    ("work_given_token", "untrained, given last token"),
+    ("work_shuffled", "shuffled, pooled"),
+    ("work_within", "shuffled, within strings"),
+)
+_VERDICTS: Final = {
+    "supported": "Expected depth follows the parser's work, more than in untrained models, in {}.",
+    "contradicted": "Expected depth does not follow the parser's work more than in untrained models in {}.",
+}
+_MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds; grey bars: untrained models."
+_NOTHING: Final = "No run has such tokens with depths and proxies that vary: there is nothing to correlate."
 
 
-@dataclass(frozen=True, kw_only=True)
-class LanoRun:
-    """A run, and what its records say."""
-
-    origin: str
-    """Where it comes from, and in what it differs from its preset."""
-    start_symbol: int
-    floor: float
-    """The least cross-entropy that any model can have, in nats a token."""
-    figures: LanoFigures
-
-
-def lano_sheet(runs: Sequence[LanoRun], paper: Paper, claims: Sequence[Claim] = ()) -> Sheet:
-    """Return the page about some runs."""
-    looks = styles({label: run.figures.labels.variant for label, run in zip(labels(runs), runs, strict=True)})
-    return Sheet(
-        name="lano",
+def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+    """Return the page."""
+    return Page(
         title="LANO: does depth follow the parser's work?",
-        runs=[_about(label, run) for label, run in zip(labels(runs), runs, strict=True)],
-        sections=[*(_section(token_set, runs, looks, paper) for token_set in TOKEN_SETS), *verdict_sections(claims)],
-    )
-
-
-def labels(runs: Sequence[LanoRun]) -> list[str]:
-    """Name runs by what tells them apart."""
-    found = [run.figures.labels for run in runs]
-    return run_labels([Who(one.variant, one.seed, one.run_id) for one in found])
-
-
-def correlation_table(runs: Sequence[LanoRun], paper: Paper) -> pl.DataFrame:
-    """Return all correlations, one row a run, set of tokens, alignment and proxy: what lano.csv holds."""
-    return pl.DataFrame(
-        [
-            {
-                **_who(label, run),
-                "token_set": row.token_set,
-                "alignment": row.alignment,
-                "proxy": row.proxy,
-                "tokens": row.tokens,
-                "sentences": row.sentences,
-                **estimate_columns("pooled", row.pooled),
-                "paper": _paper(paper, run, row),
-                **estimate_columns("given_position", row.given_position),
-                **estimate_columns("given_input", row.given_input),
-                **estimate_columns("within", row.within),
-                **null_columns("null_pooled", row.null_pooled),
-                **null_columns("null_within", row.null_within),
-                **{f"untrained_pooled_{i}": value for i, value in enumerate(row.untrained.pooled)},
-                **{f"untrained_given_input_{i}": value for i, value in enumerate(row.untrained.given_input)},
-            }
-            for label, run in zip(labels(runs), runs, strict=True)
-            for row in run.figures.correlations
+        badge=claims_badge(found.claims),
+        answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
+        lead=_chart(found, "work_given_token", "possible", "predicts", "given the last token"),
+        verdicts=[claim_note(claim) for claim in found.claims],
+        sections=[
+            *(_section(found, name, is_open=i == 0) for i, name in enumerate(SETS)),
+            Section(title="Have the runs learned the language?", parts=[_learned_table(found)]),
+            Section(title="How to read this page", notes=read_notes("anira.paper.lano")),
         ],
-        infer_schema_length=None,
+        files=files,
+        command=f"anira reproduce lano --scale {scale}",
     )
 
 
-def _who(label: str, run: LanoRun) -> dict[str, Any]:
-    who = run.figures.labels
-    return {"label": label, "run_id": who.run_id, "variant": who.variant, "seed": who.seed}
-
-
-def _paper(paper: Paper, run: LanoRun, row: ProxyCorrelation) -> float | None:
-    """Return the paper's figure; it has one for the primary alignment only."""
-    return paper.get(row.proxy, {}).get(run.figures.labels.variant) if row.alignment == "predicts" else None
-
-
-def _about(label: str, run: LanoRun) -> dict[str, str]:
-    figures = run.figures
-    return {
-        "label": label,
-        "language": f"what symbol {run.start_symbol} of cfg3b derives",
-        "strings": f"{figures.strings:,}",
-        "sentences among them": figures.grammatical.text(3),
-        "strings that ended": figures.ended.text(3),
-        "tokens before the first impossible one": f"{figures.possible_tokens:,} of {figures.tokens:,}",
-        "cross-entropy, nats a token": figures.cross_entropy.text(4),
-        "its floor": f"{run.floor:.4f}",
-        "mean expected depth": figures.depth.text(),
-        "step": f"{figures.labels.step:,}",
-        "run": f"{figures.labels.run_id} ({run.origin})",
-        "warnings": "; ".join(figures.warnings) or "none",
-    }
-
-
-def _section(token_set: str, runs: Sequence[LanoRun], looks: Mapping[str, Style], paper: Paper) -> Section:
-    table = correlation_table(runs, paper).filter(token_set=token_set)
-    panels = []
-    for alignment, value, title in PANELS:
-        part = table.filter(alignment=alignment).drop_nulls(value)
-        if len(part):
-            name = f"{token_set}-{alignment}-{value}"
-            panels.append(forest_figure(part, value, PROXIES, looks, name=name, title=title))
-    if not panels:
-        nothing = "No run has such tokens with depths and proxies that vary: there is nothing to correlate."
-        return Section(title=SET_WORDS[token_set], text=[nothing])
-    rows = [
-        _cells(label, run, run.figures.row(token_set, "predicts", proxy), paper)
-        for proxy in PROXIES
-        for label, run in zip(labels(runs), runs, strict=True)
+def answer(found: Found) -> list[str]:
+    """Say where depth follows the parser's work, and what each model's correlation is beside untrained models."""
+    rows = {name: _judged(found, variant) for variant, name in _shown(found).items()}
+    told = [
+        f"{name}: {row['value']:+z.2f} among positions that read the same token (multiplications); untrained models "
+        f"have {row['null_low']:+z.2f} to {row['null_high']:+z.2f}."
+        for name, row in rows.items()
+        if row["value"] is not None and row["null_low"] is not None
     ]
-    hollow = " Hollow markers: the paper's figures." if table["paper"].count() else ""
-    return Section(
-        title=SET_WORDS[token_set],
-        looks=looks,
-        panels=panels,
-        tables=[Table(SET_WORDS[token_set], rows)],
-        below=f"Bars are 95% intervals from resampling whole strings.{hollow}",
+    return [*verdict_lines(found.claims, _VERDICTS), *told]
+
+
+def _section(found: Found, token_set: str, *, is_open: bool) -> Section:
+    charts = [
+        _chart(found, "work", token_set, "predicts", "over all tokens, as in the paper"),
+        _chart(found, "work_given_token", token_set, "predicts", "given the last token") if not is_open else None,
+        _chart(found, "work", token_set, "reads", "shifted: depth where the token is read"),
+    ]
+    shown = [chart for chart in charts if chart is not None]
+    if not shown:
+        return Section(title=SETS[token_set], text=[_NOTHING], open=is_open)
+    return Section(title=SETS[token_set], parts=[*shown, _table(found, token_set)], open=is_open)
+
+
+def _chart(found: Found, quantity: str, token_set: str, alignment: str, title: str) -> ChartPart | None:
+    """Return a quantity by proxy; nothing where no run has it."""
+    rows = pl.concat([_rows(found, quantity, subset(token_set, alignment, proxy), proxy) for proxy in PROXIES])
+    if rows.is_empty():
+        return None
+    paper = _paper() if (quantity, alignment) == ("work", "predicts") else None
+    return ChartPart(
+        name=f"{token_set}-{alignment}-{quantity}",
+        title=f"Rank correlation of expected depth with the parser's work, {title}",
+        chart=work_chart(rows, paper, Legend(NAMES)),
+        caption=f"{SETS[token_set]}. {_MARKS}" + (" Hollow marks: the paper." if paper is not None else ""),
     )
 
 
-def _cells(label: str, run: LanoRun, row: ProxyCorrelation, paper: Paper) -> dict[str, str]:
-    shifted = run.figures.row(row.token_set, "reads", row.proxy)
-    value = _paper(paper, run, row)
-    return {
-        "proxy": PROXIES[row.proxy],
-        "run": label,
-        "paper": "-" if value is None else f"{value:+.3f}",
-        "pooled": short(row.pooled, 3),
-        "untrained models, pooled": _span(row.untrained.pooled),
-        "given position": short(row.given_position, 3),
-        "given last token": short(row.given_input, 3),
-        "untrained models, given last token": _span(row.untrained.given_input),
-        "within strings": short(row.within, 3),
-        "shifted": short(shifted.pooled, 3),
-        "shifted, given token": short(shifted.given_input, 3),
-        "null, pooled": null_text(row.null_pooled),
-        "null, within": null_text(row.null_within),
-        "tokens": f"{row.tokens:,}",
-        "strings": f"{row.sentences:,}",
-    }
+def work_chart(rows: pl.DataFrame, paper: pl.DataFrame | None, legend: Legend) -> alt.TopLevelMixin:
+    """Return correlations by proxy and model, above the range of untrained models."""
+    y = alt.Y("proxy:N", title=None, sort=list(PROXIES.values()), axis=alt.Axis(labelLimit=200))
+    offset = alt.YOffset("label:N", sort=list(legend.names.values()))
+    x = alt.X("value:Q", title="rank correlation (Spearman)", scale=alt.Scale(zero=True))
+    tips = ["proxy:N", "label:N", "value:Q", "low:Q", "high:Q"]
+    means, single = rows.filter(pl.col("seed").is_null()), rows.drop_nulls("seed")
+    base = alt.Chart(means).encode(y=y, yOffset=offset)
+    ranges = base.transform_filter("isValid(datum.null_low)").mark_bar(color=GREY, opacity=0.35, height=14)
+    layers: list[alt.Chart] = [
+        alt.Chart(means).mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(0)),
+        ranges.encode(x="null_low:Q", x2="null_high:Q", tooltip=["label:N", "null_low:Q", "null_high:Q"]),
+        base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", color=legend.colour),
+        alt.Chart(single)
+        .mark_point(size=25, opacity=0.7)
+        .encode(x=x, y=y, yOffset=offset, color=legend.colour, tooltip=["seed:O", *tips]),
+        base.mark_point(filled=True, size=90, opacity=1).encode(
+            x=x, color=legend.colour, shape=legend.shape, tooltip=tips
+        ),
+    ]
+    if paper is not None:
+        hollow = alt.Chart(paper).mark_point(filled=False, size=110, strokeWidth=2)
+        tips = ["proxy:N", "label:N", "value:Q"]
+        layers.append(hollow.encode(x=x, y=y, yOffset=offset, color=legend.colour, shape=legend.shape, tooltip=tips))
+    return alt.layer(*layers)
 
 
-def _span(values: Sequence[float | None]) -> str:
-    """Write the smallest and the largest of some correlations."""
-    found = span(values)
-    return "-" if found is None else f"{found.low:+z.3f} to {found.high:+z.3f}"
+def _rows(found: Found, quantity: str, own: str, proxy: str) -> pl.DataFrame:
+    both = pl.concat([found.seeds, found.runs]).filter(quantity=quantity, subset=own).drop_nulls("value")
+    columns = ("seed", "value", "low", "high", "null_low", "null_high")
+    return Legend(NAMES).of(both).select("label", pl.lit(PROXIES[proxy]).alias("proxy"), *columns)
+
+
+def _paper() -> pl.DataFrame:
+    rows = [(PROXIES[proxy], NAMES[name], value) for proxy, own in PAPER.items() for name, value in own.items()]
+    return pl.DataFrame(rows, schema=["proxy", "label", "value"], orient="row")
+
+
+def _table(found: Found, token_set: str) -> TablePart:
+    """Return all correlations of one set of tokens, and what untrained models and shuffled depths have."""
+    rows = []
+    for proxy, words in PROXIES.items():
+        for variant, name in _shown(found).items():
+            places = {alignment: subset(token_set, alignment, proxy) for alignment in ("predicts", "reads")}
+            cells = [find(found.seeds, what, subset=places[how], variant=variant) for what, _, how in _COLUMNS]
+            nulls = [find(found.seeds, what, subset=places["predicts"], variant=variant) for what, _ in _NULLS]
+            paper = PAPER.get(proxy, {}).get(variant)
+            shown = Cell("-" if paper is None else f"{paper:+.3f}")
+            rows.append([Cell(words), Cell(name), shown, *map(estimate_cell, cells), *map(null_cell, nulls)])
+    heads = [Column(what, title).head for what, title, _ in _COLUMNS]
+    head = [Cell("proxy"), Cell("model"), Cell("paper"), *heads, *(Cell(title) for _, title in _NULLS)]
+    return TablePart(title=SETS[token_set], head=head, rows=rows, caption=_size(found, token_set))
+
+
+def _judged(found: Found, variant: str) -> Row:
+    return find(found.seeds, "work_given_token", subset=JUDGED, variant=variant)
+
+
+def _size(found: Found, token_set: str) -> str:
+    rows = found.runs.filter(quantity="strings", subset=token_set)
+    return f"{rows['n'].sum():,} tokens of {rows['value'].sum():,.0f} strings in all runs. Means over seeds."
+
+
+def _learned_table(found: Found) -> TablePart:
+    subjects = {name: {"variant": variant} for variant, name in _shown(found).items()}
+    caption = "Of the strings that each run wrote; cross-entropy of sentences kept from training. Means over seeds."
+    return estimate_table(found.seeds, subjects, _LEARNED, title="Strings", first="model", caption=caption)
+
+
+def _shown(found: Found) -> dict[str, str]:
+    """Return the variants that have runs, in the order of their claims, and what they are called."""
+    return {name: NAMES[name] for name in found.runs["variant"].unique(maintain_order=True)}

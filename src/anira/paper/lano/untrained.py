@@ -1,4 +1,4 @@
-"""The depths that models give to strings before any training (analysis/untrained.py says what they are for)."""
+"""The depths that models give to strings before any training (measure/untrained.py says what they are for)."""
 
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ _BATCH: Final = 256
 def untrained_depths(config: TrainConfig, strings: Path, models: int = MODELS) -> pl.DataFrame:
     """Return the expected depth of every token of some strings in freshly initialised models of a run's configuration.
 
-    One row a position, as in the records of the strings, and a column a model.
+    One row per position, as in the records of the strings, and one column per model.
     """
     columns = ("instance_id", "position", "input_id")
     tokens = load_evaluation(strings).tokens.select(columns).sort("instance_id", "position").collect()

@@ -20,7 +20,7 @@ from anira.site.report.training import training_section
 from anira.site.tables import Column, estimate_table
 from anira.site.tokens import MOST_TOKENS, Shown, token_view
 from anira.site.values import amount, interval
-from anira.site.verdicts import claim_note, follows_badge
+from anira.site.verdicts import claim_note, claims_badge
 
 _COST = (
     Column("iterations", "iterations per token"),
@@ -46,7 +46,7 @@ def summarize(table: pl.DataFrame, knobs: Mapping[str, KnobWords]) -> Report:
     claims = judge_follows(table)
     page = Page(
         title=f"Does depth follow difficulty? {', '.join(task.title for task in tasks)}",
-        badge=follows_badge(claims),
+        badge=claims_badge(claims),
         answer=[line for task in tasks for line in _answer(task)],
         lead=replace(knob_chart_part(tasks[0], DEPTH), name="lead"),
         verdicts=[claim_note(claim) for claim in claims],
