@@ -5,11 +5,11 @@ import re
 import pytest
 from tests.unit.measure.lano_support import Strings, write_strings, write_untrained
 
-from anira.paper.allocation.page import badge
 from anira.paper.lano.measure import Source, measured
 from anira.paper.lano.page import answer, make_page
 from anira.site import render
 from anira.site.tables import page_text
+from anira.site.verdicts import claims_badge
 
 
 def source(folder, plan):
@@ -28,7 +28,7 @@ def found(tmp_path_factory):
 
 
 def test_the_answer_follows_the_verdicts(found):
-    assert badge(found.claims).words == "1 of 2 follow"
+    assert claims_badge(found.claims).words == "1 of 2 follow"
     first, second, *numbers = answer(found)
     assert first == "Expected depth follows the parser's work, more than in untrained models, in LANO ANIRA-E."
     assert second == "There is no verdict yet on LANO ANIRA-O."
