@@ -25,10 +25,15 @@ _DEPTH: Final = "iterations"
 _SLOPE: Final = "iterations per unit of the knob"
 _RANK: Final = "rank correlation"
 _STEPS: Final = "steps"
+_FLOPS: Final = "FLOPs per token"
 
 
 def _share(name: str, sentence: str, of: str = "instances") -> Quantity:
     return Quantity(name, f"share of {of}", sentence, digits=1, percent=True)
+
+
+def _ratio(name: str, sentence: str, to: str = "full depth") -> Quantity:
+    return Quantity(name, f"ratio to {to}", sentence, digits=1, percent=True)
 
 
 def _points(name: str, sentence: str) -> Quantity:
@@ -47,7 +52,7 @@ _ALL: Final = (
     Quantity("expected_depth", _DEPTH, "Mean expected depth per answer token, by the policy's distribution."),
     _share("modal_share", "Share of tokens that have the most common depth.", "tokens"),
     Quantity("iterations", "iterations per token", "Executed iterations of the core per token, prompt included."),
-    Quantity("flops", "FLOPs per token", "FLOPs of the whole model per token, decisions included.", digits=0),
+    Quantity("flops", _FLOPS, "FLOPs of the whole model per token, decisions included.", digits=0),
     Quantity("kv_slots", "slots per token", "Key-value slots that the core keeps per token."),
     Quantity("decisions", "decisions per token", "How often the policy decided per token."),
     _share("iterations_share", "Executed iterations, as a share of those at full depth.", "iterations"),
@@ -114,6 +119,23 @@ _ALL: Final = (
     Quantity("work_shuffled", _RANK, "What is left over all tokens when depth is shuffled within strings.", digits=3),
     Quantity("cross_entropy", "nats", "Cross-entropy of sentences kept from training; mean per token.", digits=4),
     Quantity("entropy_floor", "nats", "The least cross-entropy per token that any model can have.", digits=4),
+    # cost
+    _ratio("slots_expected", "Slots that the core is expected to keep: (d + 1)/D, at most 1."),
+    _ratio("time_ratio", "CPU time of the whole model, of that at full depth without a decider."),
+    _ratio("core_time_ratio", "The same for the core: what takes its time at any depth is taken off both."),
+    _ratio("deciding_ratio", "CPU time beyond the same depths without a decider, of that at full depth."),
+    _ratio("core_bytes_ratio", "Bytes of the core's keys and values, of those at full depth."),
+    _ratio("cache_bytes_ratio", "Bytes of the whole cache with its spare room, of those at full depth."),
+    Quantity("token_time", "ms per token", "CPU time per token, median of the repeats."),
+    Quantity("execution_flops", _FLOPS, "FLOPs of the core per token.", digits=0),
+    Quantity("decision_flops", _FLOPS, "FLOPs of deciding per token.", digits=0),
+    Quantity("other_flops", _FLOPS, "FLOPs of prelude, coda and head per token.", digits=0),
+    _ratio("execution_ratio", "FLOPs of the core, of those at full depth."),
+    _ratio("flops_ratio", "FLOPs of the whole model, of those at full depth without a decider."),
+    _ratio("decision_ratio", "FLOPs of deciding, of those of the core at the same depths.", "the core"),
+    Quantity("parameters", "parameters", "Parameters of the model.", digits=0),
+    Quantity("decider_parameters", "parameters", "Parameters of the decider.", digits=0),
+    _share("decider_share", "Parameters of the decider, of all.", "parameters"),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anira.measure.repeats import median_estimate
-from anira.measure.savings import deciding_share, savings
+from anira.measure.savings import core_time_ratio, deciding_ratio, time_ratio
 
 FIXED, ITERATION, DECIDING = 2.0, 0.5, 0.3
 SHARES = (0.25, 0.5, 0.0, 0.25)
@@ -24,33 +24,33 @@ def times(repeats, noise=0.0, seed=0):
 
 
 def test_planted_costs_are_recovered():
-    found, full = savings(*times(9)), FIXED + 4 * ITERATION
-    assert found.whole.value == pytest.approx((FIXED + ITERATION * MEAN + DECIDING) / full)
-    assert found.core.value == pytest.approx((ITERATION * MEAN + DECIDING) / (4 * ITERATION))
-    assert deciding_share(*times(9), SHARES).value == pytest.approx(DECIDING / full)
+    full = FIXED + 4 * ITERATION
+    assert time_ratio(*times(9)).value == pytest.approx((FIXED + ITERATION * MEAN + DECIDING) / full)
+    assert core_time_ratio(*times(9)).value == pytest.approx((ITERATION * MEAN + DECIDING) / (4 * ITERATION))
+    assert deciding_ratio(*times(9), SHARES).value == pytest.approx(DECIDING / full)
 
 
 def test_depths_that_were_not_forced_lie_between_those_that_were():
     own, forced = times(7)
-    some = deciding_share(own, {depth: forced[depth] for depth in (1, 4)}, SHARES)
+    some = deciding_ratio(own, {depth: forced[depth] for depth in (1, 4)}, SHARES)
     assert some.value == pytest.approx(DECIDING / (FIXED + 4 * ITERATION))
 
 
 def test_intervals_cover_the_truth_at_their_rate():
     truth = DECIDING / (FIXED + 4 * ITERATION)
-    found = [deciding_share(*times(15, noise=0.02, seed=seed), SHARES) for seed in range(60)]
+    found = [deciding_ratio(*times(15, noise=0.02, seed=seed), SHARES) for seed in range(60)]
     assert sum(one.low <= truth <= one.high for one in found) >= 52
 
 
 def test_one_depth_has_no_core_to_tell_apart():
-    found = savings([1.0] * 6, {1: [1.0] * 6})
-    assert (found.core.value, found.core.reason) == (None, "there is one depth only")
-    assert found.whole.value == 1
+    own, forced = [1.0] * 6, {1: [1.0] * 6}
+    assert core_time_ratio(own, forced).reason == "there is one depth only"
+    assert time_ratio(own, forced).value == 1
 
 
 def test_a_core_that_takes_no_time_is_undefined():
-    found = savings([1.0] * 6, {1: [1.1] * 6, 2: [1.0] * 6})
-    assert (found.core.value, found.core.reason) == (None, "less depth takes no less time here")
+    found = core_time_ratio([1.0] * 6, {1: [1.1] * 6, 2: [1.0] * 6})
+    assert (found.value, found.reason) == (None, "less depth takes no less time here")
 
 
 @pytest.mark.parametrize("count", [1, 5])

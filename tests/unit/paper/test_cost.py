@@ -1,6 +1,6 @@
 """Measured and counted costs, from tiny runs to files. How large the times are is for a quiet machine to say."""
 
-import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,9 +9,18 @@ import pytest
 from tests.training_support import train_tiny
 
 from anira.config import UserError
+from anira.inference import Cost
+from anira.inference.savings import OWN, Decoded
+from anira.measure import over_seeds
+from anira.measure.statistics.estimates import Estimate
+from anira.measure.tidy import find, make_row, make_table
 from anira.paper.cost import make as cost
-from anira.paper.cost.make import SIZES, Size, forced_depths, parameters, reproduce, rows_of_one_length
+from anira.paper.cost.make import SIZES, Size, forced_depths, paper_rows, reproduce, rows_of_one_length
+from anira.paper.cost.measure import BATCHED, Found, decoding_rows, parameter_rows, preset_labels
+from anira.paper.cost.page import answer, badge, make_page
 from anira.paper.setting import Setting
+from anira.site import render
+from anira.site.tables import page_text
 from anira.tasks import make_task
 from anira.tasks.brevo import BrevoConfig
 
@@ -28,25 +37,28 @@ def train(name, out, changes):
 
 def test_files_from_tiny_runs(tmp_path, one_task):
     outcome = reproduce(Setting(scale="smoke", out=tmp_path, runs=tmp_path / "runs", train=train))
-    assert [file.name for file in outcome.files] == ["cost.json", "cost.csv", "cost-flops.csv", "cost.html"]
-    table = pl.read_csv(tmp_path / "cost.csv")
-    assert table.group_by("label", "batch").len()["len"].to_list() == [1 + 3] * 4
-    full = table.filter(way="forced", depth=3.0)
-    assert full["time"].to_list() == full["core_bytes"].to_list() == [1.0] * 4
-    own = table.filter(way="own")
-    assert own["core_bytes"].is_between(own["expected"], own["expected_with_exit"] + 1e-9).all(), (
-        "d/D, and at most 1/D more"
-    )
-    assert (table["milliseconds_a_token"] > 0).all()
-    assert table.drop_nulls("deciding_time").select("batch", "way").rows() == [(1, "own")] * 2
-    found = json.loads((tmp_path / "cost.json").read_text())
-    assert {"cpu", "torch", "threads"} <= found["machine"].keys()
-    batched = [part["deciding"] for one in found["runs"] for part in one["measured"] if part["batch"] > 1]
-    assert batched == [{"value": None, "low": None, "high": None, "reason": cost.BATCHED}] * 2
-    assert [one["preset"] for one in found["runs"]] == ["mano-anira-e-smoke", "mano-anira-o-smoke"]
-    flops = pl.read_csv(tmp_path / "cost-flops.csv")
-    assert (flops["execution"] <= flops["full_execution"]).all()
-    assert (flops["decision"] > 0).all()
+    assert {file.name for file in outcome.files} == {"cost.json", "cost.csv", "cost-seeds.csv", "cost.html"}
+    assert [run.preset for run in outcome.runs] == ["mano-anira-e-smoke", "mano-anira-o-smoke"]
+    table = pl.read_csv(tmp_path / "cost.csv", infer_schema_length=None)
+    ways = {"own", "depth-1", "depth-2", "depth-3"}
+    assert set(table.filter(quantity="time_ratio").select("decode", "subset").iter_rows()) == {
+        (decode, way) for decode in ("batch-1", "batch-3") for way in ways
+    }
+    full = table.filter(pl.col("quantity").is_in(["time_ratio", "core_bytes_ratio"]), subset="depth-3")
+    assert full["value"].to_list() == [1.0] * 8
+    own = {name: values(table, name) for name in ("iterations_share", "core_bytes_ratio", "slots_expected")}
+    assert (own["iterations_share"] <= own["core_bytes_ratio"]).all()
+    assert (own["core_bytes_ratio"] <= own["slots_expected"] + 1e-9).all(), "at most one slot more"
+    assert (values(table, "execution_ratio") <= 1).all() and (values(table, "decision_flops") > 0).all()
+    deciding = table.filter(quantity="deciding_ratio").select("decode", "reason").unique()
+    assert dict(deciding.iter_rows())["batch-3"] == BATCHED, "nothing else but own depths, and why not in batches"
+    assert "These are smoke runs" in outcome.text
+    assert "threads 1; CPU time of one thread" in (tmp_path / "cost.html").read_text()
+
+
+def values(table, name):
+    """What own depths cost, in the order of runs and batch sizes."""
+    return table.filter(quantity=name, subset="own")["value"]
 
 
 def test_rows_have_one_length_and_no_padding():
@@ -70,7 +82,8 @@ def test_depths_to_compare_with():
 
 
 def test_the_share_of_the_paper():
-    assert round(parameters("brevo-anira-o-paper").share, 2) == 0.08
+    table = make_table(paper_rows())
+    assert round(find(table, "decider_share", subset="paper", task="brevo", variant="anira-o")["value"], 2) == 0.08
 
 
 def test_a_run_of_another_task_is_refused(tmp_path, one_task):
@@ -79,3 +92,61 @@ def test_a_run_of_another_task_is_refused(tmp_path, one_task):
 
     with pytest.raises(UserError, match="is a run of task 'brevo', not of mano"):
         reproduce(Setting(scale="smoke", out=tmp_path, runs=tmp_path / "runs", train=wrong))
+
+
+LABELS = preset_labels("mano-anira-e-cpu/1-s0", "mano", "anira-e")
+
+
+def decoded(depth, seconds):
+    """One way to decode ten tokens: costs and bytes go with depth."""
+    flops = {"core_flops": int(1000 * depth), "decision_flops": 0, "other_flops": 500}
+    counted = Cost(tokens=10, iterations=int(10 * depth), decisions=0, kv_slots=0, **flops)
+    shares = tuple(float(one == round(depth)) for one in (1, 2, 3, 4))
+    size = int(100 * depth)
+    return Decoded(depth_shares=shares, cost=counted, core_bytes=size, cache_bytes=size, seconds=(seconds,) * 6)
+
+
+def planted(seconds, seeds=3):
+    """Runs that take so many seconds at their own mean depth of 2; forced depths take 1 + d."""
+    rows = []
+    for seed in range(seeds):
+        labels = replace(LABELS, seed=seed, run_id=f"<s{seed}>")
+        found = {OWN: decoded(2, seconds + seed / 100), **{d: decoded(d, 1.0 + d) for d in (1, 2, 3, 4)}}
+        rows += [*decoding_rows(labels, found, batch=1, knob=3), *parameter_rows(labels, 100, 8)]
+        rows.append(make_row(labels, "max_depth", Estimate(4.0), n=1))
+    table = make_table(rows)
+    return Found(table, over_seeds(table), "A <fast> machine.")
+
+
+def test_planted_costs_are_recovered():
+    table = planted(3.5).runs.filter(seed=0)
+    found = {name: find(table, name, subset="own")["value"] for name in table["quantity"].unique()}
+    assert (found["iterations_share"], found["slots_expected"], found["core_bytes_ratio"]) == (0.5, 0.75, 0.5)
+    assert found["time_ratio"] == pytest.approx(3.5 / 5)
+    assert found["core_time_ratio"] == pytest.approx(2.5 / 4)
+    assert found["deciding_ratio"] == pytest.approx(0.5 / 5)
+    assert found["flops_ratio"] == pytest.approx(2500 / 4500)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "seeds", "words", "tone"),
+    [
+        (3.5, 3, "less time in 1 of 1", "yes"),
+        (5.5, 3, "less time in none of 1", "no"),
+        (5.0, 3, "less time in none of 1", "open"),
+        (3.5, 2, "no verdict on time: fewer than 3 seeds", "open"),
+    ],
+)
+def test_time_is_judged_over_seeds(seconds, seeds, words, tone):
+    found = badge(planted(seconds, seeds))
+    assert (found.words, found.tone) == (words, tone)
+
+
+def test_the_page_is_whole_and_escaped():
+    found = planted(3.5)
+    page = make_page(found, scale="cpu", files=["cost.csv"])
+    html = render(page)
+    assert "A &lt;fast&gt; machine." in html and "<fast>" not in html and "<s0>" not in html
+    assert answer(found)[1] == "Time is 70.2% of that at full depth, over 1 setting (task, model, batch size)."
+    assert page.sections[0].title == "MANO"
+    assert "MANO: own and forced depths" in page_text(page)

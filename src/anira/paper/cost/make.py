@@ -5,7 +5,7 @@ decisions. Beside them stand the ratios that are expected of the core, d/D and (
 parameters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,29 +13,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anira.config import UserError, to_dict
+from anira.config import UserError
 from anira.config.machine import machine
-from anira.inference import Cost as TokenCost
-from anira.inference.savings import OWN, Decoded, measure_decoding
-from anira.measure.cost import Cost, cost_by_knob
-from anira.measure.records.instances import instance_table
-from anira.measure.records.loading import load_evaluation
-from anira.measure.savings import deciding_share, savings
-from anira.measure.statistics.estimates import Estimate
-from anira.models import AniraForCausalLM
-from anira.paper.cost.page import CostRun, Flops, Measured, Parameters, Way, cost_sheet, flops_table, way_table
-from anira.paper.files import make_files
-from anira.paper.found_runs import runs_of
+from anira.inference.savings import measure_decoding
+from anira.measure import over_seeds
+from anira.measure.tidy import Row, make_table
+from anira.paper.cost.measure import Found, decoding_rows, parameter_rows, preset_labels, read_final, record_rows
+from anira.paper.cost.page import make_page
+from anira.paper.found_runs import knob_words, runs_of
+from anira.paper.outcome import write_outcome
 from anira.paper.setting import Outcome, Setting, UsedRun
 from anira.tasks import BlockTask
 from anira.training.estimate import count_parameters
 from anira.training.presets import PAPER, preset
 from anira.training.run import load_run
 
+NAME: Final = "cost"
 TASKS: Final = ("mano", "brevo")
 VARIANTS: Final = ("anira-e", "anira-o")
 MOST_DEPTHS: Final = 6
-BATCHED: Final = "in a batch an iteration takes its time if one row needs it: times of forced depths do not add up"
 
 
 @dataclass(frozen=True)
@@ -51,46 +47,48 @@ SIZES: Final = {"smoke": Size({1: 1, 4: 4}, 2), "cpu": Size({1: 2, 16: 16}, 11),
 
 
 def reproduce(setting: Setting) -> Outcome:
-    """Make cost.json, cost.csv, cost-flops.csv and cost.html."""
+    """Make cost.html, .csv and .json."""
     presets = [(task, f"{task}-{variant}-{setting.scale}") for task in TASKS for variant in VARIANTS]
     used = [(task, run) for task, name in presets for run in runs_of(name, setting)]
-    shown = [_figures(run, task, SIZES[setting.scale], setting) for task, run in used]
-    paper = [parameters(f"{task}-{variant}-paper") for task in PAPER for variant in VARIANTS]
+    for task, run in used:
+        knob_words(run, task)
+    size = SIZES[setting.scale]
+    rows = [row for _, run in used for row in _run_rows(run, size, setting)]
+    table = make_table([*rows, *paper_rows()])
     facts = {**machine(), "torch": torch.__version__, "threads": 1}
-    sheet = cost_sheet(shown, paper, facts)
-    tables = {"cost": way_table(shown), "cost-flops": flops_table(shown)}
-    runs = [run for _, run in used]
-    beside = {"machine": facts, "paper": [to_dict(one) for one in paper]}
-    return make_files(setting, sheet, runs=runs, figures=shown, tables=tables, beside=beside)
-
-
-def parameters(name: str) -> Parameters:
-    """Return how many parameters a preset's model has, and how many of them decide."""
-    config = preset(name)
-    return Parameters(name, *count_parameters(config.make_model_config(config.make_task())))
-
-
-def _figures(run: UsedRun, task: str, size: Size, setting: Setting) -> CostRun:
-    config, model, step = load_run(run.folder, None)
-    if config.task != task:
-        raise UserError(f"{run.folder} is a run of task {config.task!r}, not of {task}")
-    ids = rows_of_one_length(config.make_task(), max(size.rows.values()))
-    setting.tell(f"{run.preset}: decoding {len(ids)} rows of {ids.shape[1]} tokens")
-    measured = [_measured(model, ids[:rows], batch, size.repeats) for batch, rows in size.rows.items()]
-    return CostRun(
-        origin=run.origin,
-        run_id=f"{config.preset}/{run.folder.name}",
-        task=config.task,
-        variant=config.variant,
-        seed=config.seed,
-        step=step,
-        max_depth=model.config.max_depth,
-        row_length=ids.shape[1],
-        repeats=size.repeats,
-        parameters=Parameters(run.preset, *count_parameters(model.config)),
-        measured=tuple(measured),
-        evaluated=_evaluated(run),
+    where = ", ".join(f"{value}" if name in ("cpu", "system") else f"{name} {value}" for name, value in facts.items())
+    found = Found(table, over_seeds(table), f"{where}; CPU time of one thread, {size.repeats} repeats in turns.")
+    return write_outcome(
+        setting,
+        NAME,
+        {f"{NAME}.csv": found.runs, f"{NAME}-seeds.csv": found.seeds},
+        lambda files: make_page(found, scale=setting.scale, files=files),
+        runs=[run for _, run in used],
     )
+
+
+def paper_rows() -> Iterator[Row]:
+    """Yield how many parameters the paper's models have, and how many of them decide; built without storage."""
+    for task in PAPER:
+        for variant in VARIANTS:
+            name = f"{task}-{variant}-paper"
+            config = preset(name)
+            counts = count_parameters(config.make_model_config(config.make_task()))
+            yield from parameter_rows(preset_labels(name, task, variant), *counts, subset="paper")
+
+
+def _run_rows(run: UsedRun, size: Size, setting: Setting) -> Iterator[Row]:
+    config, model, _ = load_run(run.folder, None)
+    task = config.make_task()
+    ids = rows_of_one_length(task, max(size.rows.values()))
+    depths = forced_depths(model.config.max_depth)
+    setting.tell(f"{run.preset}: decoding {len(ids)} rows of {ids.shape[1]} tokens")
+    final = read_final(run.folder)
+    for batch, count in size.rows.items():
+        found = measure_decoding(model, ids[:count], batch=batch, depths=depths, repeats=size.repeats)
+        yield from decoding_rows(final.labels, found, batch=batch, knob=task.knob.seen[-1])
+    yield from record_rows(final)
+    yield from parameter_rows(final.labels, *count_parameters(model.config))
 
 
 def rows_of_one_length(task: BlockTask, count: int) -> Tensor:
@@ -110,41 +108,3 @@ def forced_depths(max_depth: int) -> list[int]:
     ([1, 2, 3, 4], [1, 4, 6, 9, 11, 14])
     """
     return sorted({round(depth) for depth in np.linspace(1, max_depth, min(max_depth, MOST_DEPTHS))})
-
-
-def _measured(model: AniraForCausalLM, ids: Tensor, batch: int, repeats: int) -> Measured:
-    depths = forced_depths(model.config.max_depth)
-    found = measure_decoding(model, ids, batch=batch, depths=depths, repeats=repeats)
-    own, full = found[OWN], found[depths[-1]]
-    forced = {depth: found[depth].seconds for depth in depths}
-    deciding = deciding_share(own.seconds, forced, own.depth_shares) if batch == 1 else Estimate(None, reason=BATCHED)
-    return Measured(
-        batch=batch,
-        rows=len(ids),
-        own=_way(own, forced, full),
-        forced=tuple(_way(found[depth], forced, full) for depth in depths),
-        deciding=deciding,
-        flops=_flops(own.cost),
-        full_flops=_flops(full.cost),
-    )
-
-
-def _way(one: Decoded, forced: Mapping[int, Sequence[float]], full: Decoded) -> Way:
-    return Way(
-        depth=one.cost.mean_depth,
-        time=savings(one.seconds, forced),
-        core_bytes=one.core_bytes / full.core_bytes,
-        cache_bytes=one.cache_bytes / full.cache_bytes,
-        milliseconds=1e3 * float(np.median(one.seconds)) / one.cost.tokens,
-    )
-
-
-def _flops(cost: TokenCost) -> Flops:
-    each = {"execution": cost.core_flops, "decision": cost.decision_flops, "other": cost.other_flops}
-    return Flops(**{name: flops / cost.tokens for name, flops in each.items()})
-
-
-def _evaluated(run: UsedRun) -> Cost:
-    """Return what all tokens of the run's last evaluation cost, from its records."""
-    table = instance_table(load_evaluation(run.folder / "records" / "final"))
-    return cost_by_knob(table, rng=np.random.default_rng(0))[-1]
