@@ -1,7 +1,6 @@
 """`anira reproduce`, as somebody types it."""
 
 import contextlib
-import csv
 import io
 import json
 import shutil
@@ -102,17 +101,18 @@ def test_clrs_from_nothing_then_from_what_is_there(anira, tmp_path, monkeypatch)
     first = anira("reproduce", "clrs", "--scale", "smoke", "--out", "made")
     assert first.status == 0, first.err
     made = tmp_path / "made"
-    assert {path.name for path in made.iterdir()} == {"index.html", "clrs.json", "clrs.csv", "clrs.html", "runs"}
-    with (made / "clrs.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    cells = [(name, str(knob)) for name in ("sort", "minimum") for knob in (3, 4, 5, 6)]
-    assert [(row["subtask"], row["knob"]) for row in rows] == cells * 2
-    assert [row["split"] for row in rows[:4]] == ["seen", "interpolation", "seen", "extrapolation"]
+    files = {"index.html", "clrs.json", "clrs.csv", "clrs-seeds.csv", "clrs.html"}
+    assert {path.name for path in made.iterdir()} == {*files, "runs"}
+    table = pl.read_csv(made / "clrs.csv")
+    rows = table.filter(quantity="accuracy").drop_nulls("knob")
+    assert (
+        rows.select("subtask", "knob").rows() == [(name, n) for name in ("sort", "minimum") for n in (3, 4, 5, 6)] * 2
+    )
+    assert rows["split"].to_list()[:4] == ["seen", "interpolation", "seen", "extrapolation"]
     second = anira("reproduce", "clrs", "--scale", "smoke", "--out", "made")
     assert second.status == 0
     assert "trained in" not in second.out
-    with (made / "clrs.csv").open() as file:
-        assert list(csv.DictReader(file)) == rows
+    assert pl.read_csv(made / "clrs.csv").equals(table)
 
 
 def test_records_are_enough(anira, first, tmp_path):

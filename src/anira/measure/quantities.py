@@ -136,6 +136,10 @@ _ALL: Final = (
     Quantity("parameters", "parameters", "Parameters of the model.", digits=0),
     Quantity("decider_parameters", "parameters", "Parameters of the decider.", digits=0),
     _share("decider_share", "Parameters of the decider, of all.", "parameters"),
+    # clrs
+    _points("drop_unseen", "Accuracy at seen sizes less accuracy at the unseen sizes of the split."),
+    _share("usual_answer", "Share that always giving the commonest answer of training rows would get right."),
+    _share("copied_input", "Share that giving the input as the answer would get right."),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -1,14 +1,20 @@
-"""Which sizes the figure of CLRS goes over, and from what it is made."""
+"""Which sizes the figure of CLRS goes over, from what it is made, and what its page says."""
 
 import json
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from tests.training_support import train_tiny
+from tests.unit.measure.records_support import Plan, write_subtasks
 
 from anira.config import UserError
 from anira.paper.clrs.make import Size, evaluated_sizes, reproduce
+from anira.paper.clrs.measure import CellBaselines, measured
+from anira.paper.clrs.page import SAME, make_page
 from anira.paper.setting import Setting
+from anira.site import ChartPart, render
+from anira.site.tables import page_text
 from anira.tasks.clrs import Clrs, ClrsConfig
 
 SIZE = Size(instances=8, beyond=1.5)
@@ -58,17 +64,25 @@ def test_records_and_baselines_are_made_once(tmp_path):
     assert sum(line.endswith(": baselines") for line in told) == 2
     for path in (tmp_path / "runs").glob("*/*/checkpoints/*/model.safetensors"):
         path.unlink()
-    before, table = len(told), first.files[1].read_bytes()
+    before, table = len(told), (tmp_path / "clrs.csv").read_bytes()
     again = reproduce(setting)
-    assert [line.split(": ")[1] for line in told[before:]] == [
-        f"1 finished run in {tmp_path / 'runs' / run.preset}" for run in first.runs
+    assert [line.split(": ")[-1] for line in told[before:]] == [
+        *(f"1 finished run in {tmp_path / 'runs' / run.preset}" for run in first.runs),
+        "measuring 2 runs",
     ]
-    assert [path.name for path in again.files] == ["clrs.json", "clrs.csv", "clrs.html"]
-    assert again.files[1].read_bytes() == table
-    found = json.loads(again.files[0].read_text())
+    assert {path.name for path in again.files} == {"clrs.json", "clrs.csv", "clrs-seeds.csv", "clrs.html"}
+    assert (tmp_path / "clrs.csv").read_bytes() == table
+    found = json.loads((tmp_path / "clrs.json").read_text())
     assert (found["experiment"], found["scale"], len(found["runs"])) == ("clrs", "smoke", 2)
-    cells = [(one["subtask"], one["size"], one["copy"]) for one in found["runs"][0]["baselines"]]
-    assert cells == [("minimum", 3, None), ("minimum", 4, None), ("minimum", 5, None), ("segments_intersect", 3, None)]
+    assert {key: len(claims) for key, claims in found["claims"].items()} == {
+        "follows-complexity": 2,
+        "no-generalisation": 4,
+    }
+    rows = pl.read_csv(tmp_path / "clrs.csv")
+    cells = rows.filter(quantity="usual_answer", variant="anira-e").select("subtask", "knob").rows()
+    assert cells == [("minimum", 3), ("minimum", 4), ("minimum", 5), ("segments_intersect", 3)]
+    assert rows.filter(quantity="copied_input").is_empty()
+    assert "forced_accuracy" in rows["quantity"]
     assert "segments_intersect" in again.text
 
 
@@ -92,3 +106,45 @@ def test_baselines_of_a_published_run_lie_beside_it(tmp_path):
     told = []
     reproduce(replace(where, tell=told.append))
     assert not any(line.endswith(": baselines") for line in told)
+
+
+KNOBS = {"sort": (1, 2, 5), "segments_intersect": (1,)}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Three seeds whose depth rises with the size of what they sort."""
+    root = tmp_path_factory.mktemp("clrs")
+    folders = []
+    for seed in range(3):
+        plan = Plan(n=40, slope=0.5, noise=0.4, seed=seed, draw=seed)
+        folders.append(
+            write_subtasks(root / str(seed), {name: replace(plan, knobs=own) for name, own in KNOBS.items()})
+        )
+    cells = [
+        CellBaselines(subtask=name, size=knob, majority=0.25, copy=0.125 if name == "sort" else None)
+        for name, own in KNOBS.items()
+        for knob in own
+    ]
+    return measured(folders, {f"run-s{seed}": cells for seed in range(3)}, left_out=["sort <9>"], draws=20)
+
+
+def test_without_forced_depths_need_is_unknown(found):
+    (claim,) = found.follows
+    assert claim.experiment == "clrs sort anira-o", "a size that is a label is not judged"
+    assert claim.verdict.word == "not testable"
+    assert claim.verdict.reason.startswith("whether depth is needed is unknown")
+
+
+def test_the_page_says_all_and_is_escaped(found):
+    page = make_page(found, scale="cpu", files=["clrs.csv"])
+    assert page.badge.words == "not testable here"
+    assert page.answer[0] == "It cannot be judged in CLRS sort ANIRA-O."
+    assert page.answer[1] == "Accuracy between the seen sizes cannot be judged in any of 1 pairs of subtask and model."
+    (label,) = [section for section in page.sections if section.title == "segments_intersect"]
+    assert list(label.text) == [SAME]
+    assert not any(isinstance(part, ChartPart) for part in label.parts)
+    html = render(page)
+    assert "sort &lt;9&gt;" in html
+    assert "commonest answer of training" in html
+    assert "sort ANIRA-O" in page_text(page)

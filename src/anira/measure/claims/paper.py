@@ -32,9 +32,10 @@ PAPER_CLAIMS: Final = {
     "no-generalisation": PaperClaim(
         "Adaptive depth does not bring algorithmic generalisation: accuracy drops at sizes that training has not "
         "shown.",
-        "Supported where accuracy at seen sizes less accuracy at unseen ones lies above zero in ANIRA-E "
-        "and in ANIRA-O. On MANO the largest seen size against the first beyond it; on CLRS all seen sizes against the "
-        f"unseen ones between them, and against those beyond them. {_ABOVE}",
+        "Supported where accuracy at seen sizes less accuracy at unseen ones is at least 5 points in ANIRA-E and in "
+        "ANIRA-O. On MANO the largest seen size against the first beyond it; on CLRS all seen sizes against the unseen "
+        f"ones between them, and against those beyond them. {_ABOVE}",
+        smallest=0.05,
     ),
     "easy-to-hard": PaperClaim(
         "Sizes are learned in the order from easy to hard.",

@@ -1,87 +1,50 @@
-"""Claims about subtasks: each judged on its own, over the seeds of the same experiment."""
+"""The claim that accuracy drops at unseen sizes: each subtask on its own, over seeds."""
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from tests.unit.measure.records_support import Plan, write_subtasks
 
-from anira.measure.accuracy import accuracy_drop
-from anira.measure.claims.subtasks import judge_subtasks
-from anira.measure.statistics.nulls import Null
-from anira.measure.subtasks import overview
+from anira.measure import measure
+from anira.measure.claims.subtasks import judge_drops
+from anira.measure.sizes import unseen_rows
+from anira.measure.tidy import make_table
 
-# Depth rises in one and falls in the other; 5 and 6 lie beyond what training has seen.
 PLANS = {
-    "sort": Plan(knobs=(1, 2, 5), n=60, slope=0.5, noise=0.4, accuracy=0.9),
-    "bfs": Plan(knobs=(1, 2), n=60, slope=-0.6, noise=0.4, accuracy=0.9),
-    "guess": Plan(knobs=(1, 2), n=60, slope=0.5, accuracy=0.2),
-    "segments_intersect": Plan(knobs=(1,), n=60),
+    "sort": Plan(knobs=(1, 2, 5), n=60, accuracy=0.9),
+    "guess": Plan(knobs=(1, 2, 5), n=60, accuracy=0.2),
 }
 
 
-def made(folder, seed, **changes):
-    plans = {
-        name: replace(plan, seed=seed, draw=10 * seed + i, **changes) for i, (name, plan) in enumerate(PLANS.items())
-    }
-    return overview(write_subtasks(folder, plans), draws=100)
-
-
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def table(tmp_path_factory):
     root = tmp_path_factory.mktemp("subtasks")
-    return [made(root / str(seed), seed) for seed in range(3)]
+    folders = []
+    for seed in range(3):
+        plans = {name: replace(plan, seed=seed, draw=10 * seed + i) for i, (name, plan) in enumerate(PLANS.items())}
+        folders.append(write_subtasks(root / str(seed), plans))
+    return measure(folders, draws=10)
 
 
-def words(claims):
-    return {claim.experiment: claim.verdict.word for claim in claims}
+def judged(table):
+    return judge_drops(pl.concat([table, make_table(unseen_rows(table))]))
 
 
-def test_planted_directions_are_judged(runs):
-    found = judge_subtasks(runs, ["segments_intersect"])
-    assert words(found["follows-complexity"]) == {
-        "clrs sort anira-o, select median": "supported",
-        "clrs bfs anira-o, select median": "contradicted",
-        "clrs guess anira-o, select median": "not testable",
-    }
-    assert found["follows-complexity"][0].seeds == (0, 1, 2)
-    assert "not above the majority baseline" in found["follows-complexity"][2].verdict.reason
+def test_equal_accuracy_contradicts_and_a_loss_supports_the_claim(table):
+    beyond = (pl.col("quantity") == "accuracy") & (pl.col("knob") == 5)
+    lost = table.with_columns(value=pl.when(beyond).then(pl.col("value") / 2).otherwise(pl.col("value")))
+    _, same, *_ = judged(table)
+    between, drop, *_ = judged(lost)
+    assert (drop.experiment, drop.verdict.word, drop.seeds) == ("clrs sort anira-o", "supported", (0, 1, 2))
+    assert drop.text == "Accuracy at seen sizes less accuracy beyond the seen sizes."
+    assert same.verdict.word != "supported"
+    assert (between.verdict.word, between.verdict.reason) == (
+        "not testable",
+        "no size between the seen sizes was evaluated",
+    )
 
 
-def test_depth_is_judged_at_seen_sizes(runs):
-    """`sort` was evaluated beyond the seen sizes, too."""
-    claim = judge_subtasks(runs, [])["follows-complexity"][0]
-    parts = [run.subtasks[0] for run in runs]
-    assert claim.estimates == tuple(part.aligned(subset="seen").slope for part in parts)
-    assert claim.estimates != tuple(part.aligned().slope for part in parts)
-
-
-def test_what_keeps_a_run_from_speaking(runs):
-    off = Null(0.5, 0.4, 0.6, covers_zero=False)
-    broken = [
-        replace(run, subtasks=tuple(replace(part, alignment=_with_null(part.alignment, off)) for part in run.subtasks))
-        for run in runs
-    ]
-    slope, drop = (found[0] for found in judge_subtasks(broken, []).values())
-    assert (slope.verdict.word, slope.verdict.reason) == ("not testable", "a null does not cover zero")
-    assert drop.verdict == judge_subtasks(runs, [])["no-generalisation"][0].verdict, "accuracy has no null"
-    permuted = [replace(run, labels=replace(run.labels, override="permuted")) for run in runs]
-    found = judge_subtasks(permuted, [])["follows-complexity"][0]
-    assert found.verdict.reason == "depths were not chosen by the policy"
-
-
-def _with_null(rows, null):
-    return tuple(replace(row, null_slope=null) for row in rows)
-
-
-def test_a_drop_is_judged_where_the_split_was_evaluated(runs):
-    between, beyond = judge_subtasks(runs, ["segments_intersect"])["no-generalisation"][:2]
-    assert (between.verdict.word, beyond.verdict.word) == ("not testable", "inconclusive")
-    part = runs[0].subtasks[0]
-    assert beyond.estimates[0] == accuracy_drop(part.over("seen"), part.over("extrapolation"))
-    assert beyond.estimates[0].value == pytest.approx(part.over("seen").exact.value - part.accuracy[-1].exact.value)
-
-
-def test_other_experiments_are_judged_apart(runs, tmp_path):
-    other = made(tmp_path / "e", 0, variant="anira-e")
-    found = judge_subtasks([*runs, other], [])["follows-complexity"]
-    assert [claim.seeds for claim in found if claim.experiment.startswith("clrs sort")] == [(0, 1, 2), (0,)]
+def test_what_was_not_learned_cannot_be_judged(table):
+    *_, guess = judged(table)
+    assert guess.verdict.reason == "accuracy is not above the majority baseline"
