@@ -44,30 +44,28 @@ def parts(table: pl.DataFrame) -> Iterator[Part]:
 def accuracy_rows(one: Records, name: str = "accuracy", subset: str = "all") -> Iterator[Row]:
     """Yield the share of right answers with its Wilson interval."""
     for split, knob, part in parts(one.instances):
-        yield make_row(one.labels, name, _share(part), n=len(part), split=split, knob=knob, subset=subset)
+        yield make_row(one.labels, name, share(part), n=len(part), split=split, knob=knob, subset=subset)
 
 
 def baseline_rows(one: Records) -> Iterator[Row]:
     """Yield what accuracy is held against: the commonest answer, the lenient rule, questions kept from training."""
     for split, knob, part in parts(one.instances):
         row = partial(make_row, one.labels, n=len(part), split=split, knob=knob)
-        # The baseline knows the knob: it gives each its own commonest answer.
-        commonest = part.group_by("knob").agg(pl.col("answer").unique_counts().max())["answer"].sum()
-        yield row("majority", Estimate(float(commonest) / len(part)))
-        yield row("lenient_accuracy", _share(part, "lenient_correct"))
+        yield row("majority", majority(part))
+        yield row("lenient_accuracy", share(part, "lenient_correct"))
         known = part["seen_in_training"].drop_nulls()
         if len(known):
             yield row("seen_in_training", Estimate(float(known.cast(pl.Float64).sum()) / len(known)))
         held_out = part.filter(pl.col(_HELD_OUT) == 1) if _HELD_OUT in part.columns else part.clear()
         if len(held_out):
-            yield row("held_out_accuracy", _share(held_out), n=len(held_out))
+            yield row("held_out_accuracy", share(held_out), n=len(held_out))
 
 
 def hardest_rows(one: Records) -> Iterator[Row]:
     """Yield accuracy at the hardest knob of training, once more under a name of its own."""
     hardest = one.hardest
     part = one.seen.filter(pl.col("knob") == hardest)
-    estimate = Estimate(None, reason=_NO_SEEN) if hardest is None else _share(part)
+    estimate = Estimate(None, reason=_NO_SEEN) if hardest is None else share(part)
     yield make_row(one.labels, "accuracy_hardest", estimate, n=len(part), knob=hardest)
 
 
@@ -135,5 +133,12 @@ def _knob_places(table: pl.DataFrame) -> Iterable[tuple[str, int, int]]:
     return [(str(split), int(knob), int(size)) for split, knob, size in rows]
 
 
-def _share(part: pl.DataFrame, column: str = "correct") -> Estimate:
+def majority(part: pl.DataFrame) -> Estimate:
+    """Return the share of the commonest answer; the baseline knows the knob, and gives each its own."""
+    commonest = part.group_by("knob").agg(pl.col("answer").unique_counts().max())["answer"].sum()
+    return Estimate(float(commonest) / len(part))
+
+
+def share(part: pl.DataFrame, column: str = "correct") -> Estimate:
+    """Return the share of instances that are right, with its Wilson interval."""
     return proportion(int(part[column].sum()), len(part))

@@ -1,155 +1,109 @@
-"""What becomes of accuracy beyond the knobs of training.
+"""What becomes of accuracy beyond the knobs of training, and which of two runs keeps more of it.
 
     knob        1      2      3   |   4      5      6
     accuracy    1.00   0.99   0.72|   0.29   0.25   0.24      drop beyond 0.43, last drop within 0.27
 
-The drop from the largest seen knob to the first one beyond it is the figure of the claim. A larger knob is also more
-work, so the drop before it, between the last two seen knobs, stands beside it.
+A larger knob is also more work, so the last drop within training stands beside the drop beyond it. Two runs are
+compared instance by instance: all evaluations of a task read the same rows, so what is hard about an instance is hard
+for both and drops out of the difference.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 import polars as pl
 
-from anira.measure.accuracy import Accuracy, accuracy_drop, num_right
-from anira.measure.claims.knob import Claim, by_experiment, experiment, make_claim
-from anira.measure.claims.verdict import Evidence
-from anira.measure.compare import Comparison, Match, accuracy_obstacle, compare, judge_matches, shared_instances
-from anira.measure.statistics.bootstrap import DRAWS
-from anira.measure.statistics.estimates import Estimate, proportion
-from anira.measure.summary import Summary
+from anira.measure.choice import majority, share
+from anira.measure.records.reading import Records
+from anira.measure.statistics.association import Mean
+from anira.measure.statistics.bootstrap import DRAWS, Statistic, bootstrap
+from anira.measure.statistics.estimates import Estimate, Floats, proportion_difference
+from anira.measure.tidy import Row, make_row
 
-NO_GENERALISATION: Final = "accuracy drops from the largest seen knob to the first beyond it"
-GRACEFUL: Final = "O is right more often at knobs beyond training, where both are as good within it (O less the other)"
-NOTHING_BEYOND: Final = "no knob beyond training was evaluated"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reach:
-    """How the accuracy of one run goes on where training ends."""
-
-    limit: Accuracy
-    """At the largest seen knob."""
-    first: Accuracy | None
-    """At the first knob beyond it."""
-    beyond: Accuracy | None
-    """Over all knobs beyond it; the majority baseline knows the knob."""
-    last_drop: Estimate
-    """Accuracy at the last but one seen knob, less that at the largest."""
-    drop: Estimate
-    """Accuracy at the largest seen knob, less that at the first beyond it."""
+BEYOND: Final = "beyond"
+"""The subset of rows over all knobs beyond the largest seen one."""
+_SPLIT: Final = "extrapolation"
+_OTHER: Final = "_other"  # ends the columns of the second run
+_READ: Final = ("correct", "answer_tokens", "answer_depth", "question", "answer")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rivals:
-    """Two runs within the knobs of training and beyond them, on the same instances."""
-
-    runs: tuple[str, str]
-    variants: tuple[str, str]
-    seed: int
-    seen: Comparison
-    beyond: Comparison
-    farthest: Comparison
-    """At the largest knob that both have."""
-
-
-def reach(summary: Summary) -> Reach | None:
-    """Return how far accuracy reaches beyond training; None for an evaluation without any seen knob."""
-    rows = [row for row in summary.accuracy if row.knob is not None]
-    seen = [row for row in rows if row.split == "seen"]
-    if not seen:
-        return None
-    beyond = [row for row in rows if _knob(row) > _knob(seen[-1])]
-    return Reach(
-        limit=seen[-1],
-        first=beyond[0] if beyond else None,
-        beyond=_pooled(beyond) if beyond else None,
-        last_drop=accuracy_drop(seen[-2], seen[-1]) if len(seen) > 1 else Estimate(None, reason="one knob was trained"),
-        drop=accuracy_drop(seen[-1], beyond[0]) if beyond else Estimate(None, reason=NOTHING_BEYOND),
-    )
+def drop_rows(one: Records) -> Iterator[Row]:
+    """Yield the drop of accuracy where training ends, the last one within, and accuracy over all that lies beyond."""
+    seen, limit = sorted(one.seen["knob"].unique()), one.hardest
+    beyond = one.instances.filter(pl.col("knob") > pl.lit(limit, pl.Int64))
+    drops = {
+        "drop_beyond": ([limit, beyond["knob"].min()] if len(beyond) else [], "no knob beyond training was evaluated"),
+        "drop_within": (seen[-2:] if len(seen) > 1 else [], "one knob of training was evaluated"),
+    }
+    for name, (knobs, reason) in drops.items():
+        near = one.instances.filter(pl.col("knob").is_in(knobs))
+        why = reason if seen else "no knob of training was evaluated"
+        found = _drop(near, knobs[0]) if knobs else Estimate(None, reason=why)
+        yield make_row(one.labels, name, found, n=len(near), knob=limit)
+    if len(beyond):
+        for name, found in (("accuracy", share(beyond)), ("majority", majority(beyond))):
+            yield make_row(one.labels, name, found, n=len(beyond), split=_SPLIT, subset=BEYOND)
 
 
-def _knob(row: Accuracy) -> int:
-    assert row.knob is not None
-    return row.knob
+def pair_rows(one: Records, other: Records, *, seed: int = 0, draws: int = DRAWS) -> Iterator[Row]:
+    """Yield accuracy and answer depth of a run less those of another, which the subset names.
 
-
-def _pooled(rows: Sequence[Accuracy]) -> Accuracy:
-    """Return accuracy over several knobs from that at each."""
-    instances = sum(row.instances for row in rows)
-    exact = proportion(sum(num_right(row.exact, row.instances) for row in rows), instances)
-    majority = sum(row.majority * row.instances for row in rows) / instances
-    return Accuracy(
-        knob=None,
-        split=rows[0].split,
-        instances=instances,
-        exact=exact,
-        lenient=proportion(sum(num_right(row.lenient, row.instances) for row in rows), instances),
-        majority=majority,
-        above_majority=exact.low is not None and exact.low > majority,
-        seen_in_training=None,
-    )
-
-
-def judge_generalisation(summaries: Sequence[Summary]) -> list[Claim]:
-    """Return the verdicts on the claim that accuracy drops beyond training, one for each experiment."""
-    return [
-        make_claim(
-            NO_GENERALISATION, experiment(group[0].labels), [(one.labels.run_id, _evidence(one)) for one in group]
-        )
-        for group in by_experiment(summaries)
-    ]
-
-
-def _evidence(summary: Summary) -> Evidence:
-    found = reach(summary)
-    if found is None:
-        return Evidence(summary.labels.seed, Estimate(None, reason="no knob of training was evaluated"))
-    learned = found.limit.above_majority
-    why = "" if learned else "accuracy at the largest seen knob is not above the majority baseline"
-    return Evidence(summary.labels.seed, found.drop, why)
-
-
-def compare_rivals(match: Match, *, seed: int = 0, draws: int = DRAWS) -> Rivals:
-    """Compare two runs within the knobs of training, beyond them, and at the largest of all."""
-    pairs = shared_instances(match)
-    one, other = (summary.labels for summary in match)
-    beyond = pairs.filter(pl.col("knob") > pl.col("knob").filter(pl.col("split") == "seen").max())
-    seen, unseen, farthest = (
-        compare(part, seed=seed, draws=draws)
-        for part in (pairs.filter(split="seen"), beyond, beyond.filter(pl.col("knob") == pl.col("knob").max()))
-    )
-    return Rivals(
-        runs=(one.run_id, other.run_id),
-        variants=(one.variant, other.variant),
-        seed=match.seed,
-        seen=seen,
-        beyond=unseen,
-        farthest=farthest,
-    )
-
-
-def judge_graceful(compared: Sequence[tuple[Match, Rivals]]) -> list[Claim]:
-    """Return the verdicts on the claim that the first run of each match is right more often beyond training."""
-    found = [
-        (match, Evidence(match.seed, rivals.beyond.accuracy, graceful_obstacle(rivals))) for match, rivals in compared
-    ]
-    return judge_matches(GRACEFUL, found)
-
-
-def graceful_obstacle(rivals: Rivals) -> str:
-    """Return why two runs say nothing about which degrades more gracefully, or an empty string.
-
-    They must be as good as each other within training, and one of them must be better than guessing beyond it.
+    Within training, beyond it, and at the largest knob alone.
     """
-    if why := accuracy_obstacle(rivals.seen):
-        return f"at seen knobs {why}"
-    if not any(one.above_majority for one in rivals.beyond.accuracies):
-        one, other = (accuracy.exact.value or 0.0 for accuracy in rivals.beyond.accuracies)
-        baseline = rivals.beyond.accuracies[0].majority
-        return (
-            f"beyond training neither is above the majority baseline: {one:.3f} and {other:.3f}, against {baseline:.3f}"
+    pairs = _shared(one.instances, other.instances)
+    beyond = pairs.filter(pl.col("knob") > pl.col("knob").filter(pl.col("split") == "seen").max())
+    farthest = beyond.filter(pl.col("knob") == pl.col("knob").max())
+    places = [("seen", None, pairs.filter(split="seen")), (_SPLIT, None, beyond)]
+    if len(farthest):
+        places.append((_SPLIT, farthest["knob"][0], farthest))
+    for split, knob, part in places:
+        for name, found in _compare(part, seed, draws).items():
+            subset = other.labels.variant
+            yield make_row(one.labels, name, found, n=len(part), split=split, knob=knob, subset=subset)
+
+
+def _drop(instances: pl.DataFrame, before: int) -> Estimate:
+    """Return accuracy at one knob less that at the other; the instances are different ones: Newcombe's interval."""
+    is_first = pl.col("knob") == before
+    first, second = (instances.filter(where)["correct"] for where in (is_first, ~is_first))
+    return proportion_difference((int(first.sum()), len(first)), (int(second.sum()), len(second)))
+
+
+def _shared(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """Return the instances that both runs read; none where what they read under one knob and number differs."""
+    pairs = one.join(other.select("knob", "number", *_READ), on=["knob", "number"], suffix=_OTHER)
+    same = [pl.col(name) == pl.col(f"{name}{_OTHER}") for name in ("question", "answer")]
+    return pairs.sort("knob", "number") if pairs.select(pl.all_horizontal(same).all()).item() else pairs.clear()
+
+
+def _compare(pairs: pl.DataFrame, seed: int, draws: int) -> dict[str, Estimate]:
+    """Return the differences with intervals from resampling instances, each with what both runs made of it."""
+    if pairs.is_empty():
+        none = Estimate(None, reason="the two evaluations share no instances")
+        return {"accuracy_above": none, "depth_above": none}
+    right = pairs["correct"].to_numpy().astype(int) - pairs[f"correct{_OTHER}"].to_numpy()
+    everything = np.zeros(len(pairs), dtype=np.int64)
+    statistics: dict[str, Statistic] = {
+        "accuracy_above": Mean(right, np.ones(len(pairs)), everything, 1, undefined="no instances"),
+        "depth_above": _Depth(pairs),
+    }
+    found = bootstrap(statistics, pairs["knob"].to_numpy(), rng=np.random.default_rng(seed), draws=draws)
+    return {name: estimates[0] for name, estimates in found.items()}
+
+
+class _Depth:
+    """The difference of mean answer depths; each run has its own number of tokens where it wrote freely."""
+
+    undefined = "no answer tokens"
+
+    def __init__(self, pairs: pl.DataFrame) -> None:
+        everything = np.zeros(len(pairs), dtype=np.int64)
+        self._first, self._second = (
+            Mean(pairs[f"answer_depth{end}"], pairs[f"answer_tokens{end}"], everything, 1, undefined=self.undefined)
+            for end in ("", _OTHER)
         )
-    return ""
+
+    def __call__(self, weights: Floats) -> Floats:
+        """Return the difference in every resample."""
+        return self._first(weights) - self._second(weights)

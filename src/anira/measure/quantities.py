@@ -140,6 +140,11 @@ _ALL: Final = (
     _points("drop_unseen", "Accuracy at seen sizes less accuracy at the unseen sizes of the split."),
     _share("usual_answer", "Share that always giving the commonest answer of training rows would get right."),
     _share("copied_input", "Share that giving the input as the answer would get right."),
+    # extrapolation
+    _points("drop_beyond", "Accuracy at the largest seen knob less that at the first beyond it."),
+    _points("drop_within", "Accuracy at the last but one seen knob less that at the largest."),
+    _points("accuracy_above", "Accuracy less that of the variant that the subset names, on the same instances."),
+    Quantity("depth_above", _DEPTH, "Mean answer depth less that of the variant that the subset names."),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -34,11 +34,16 @@ def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = Non
     return [_used(name, folder, found=False, seconds=time.monotonic() - started)]
 
 
-def knob_words(run: UsedRun, task: str) -> str:
-    """Return what a task calls its knob, and what that counts; a run of another task is refused."""
+def config_of(run: UsedRun, task: str) -> TrainConfig:
+    """Return the configuration of a run; a run of another task is refused."""
     config = RunFolder(run.folder).read_config()
     if config.task != task:
         raise UserError(f"{run.folder} is a run of task {config.task!r}, not of {task}")
+    return config
+
+
+def knob_words(config: TrainConfig) -> str:
+    """Return what a run's task calls its knob, and what that counts."""
     knob = config.make_task().knob
     return f"{knob.name}: {knob.meaning}"
 

@@ -48,7 +48,7 @@ def knob_chart(
     knob: str,
     edge: float | None = None,
     paper: pl.DataFrame | None = None,
-) -> alt.TopLevelMixin:
+) -> alt.LayerChart | alt.FacetChart:
     """Return a quantity by knob: a line for the mean over seeds, its band, and a small mark for each seed.
 
     `edge` marks where training ends; `paper` has the paper's values (label, knob, value), which are drawn hollow.

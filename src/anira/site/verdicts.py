@@ -8,6 +8,7 @@ from anira.site.page import Badge, Note, Tone
 
 NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O"}
 """What pages call the paper's variants."""
+_WORDS: Final = {**NAMES, "fixed": "fixed depth", "unshared": "unshared layers"}
 FOLLOWS: Final = {
     "supported": "Depth rises with difficulty, where depth is needed, in {}.",
     "contradicted": "Depth does not rise with difficulty in {}.",
@@ -29,8 +30,8 @@ def claims_badge(claims: Sequence[Claim], verb: str = "follow") -> Badge:
 
 
 def verdict_lines(claims: Sequence[Claim], texts: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each verdict that some settings have; `texts` has those of supported and contradicted."""
-    known = {**texts, **_OPEN}
+    """Return a sentence for each verdict that some settings have; `texts` has at least those of clear verdicts."""
+    known = {**texts, **{word: text for word, text in _OPEN.items() if word not in texts}}
     names = {word: [setting_name(claim) for claim in claims if claim.verdict.word == word] for word in known}
     return [text.format(listed(names[word])) for word, text in known.items() if names[word]]
 
@@ -43,7 +44,7 @@ def claim_note(claim: Claim) -> Note:
 def setting_name(claim: Claim) -> str:
     """Write what a claim is about for people: `mano anira-o` is MANO ANIRA-O."""
     task, *rest = claim.experiment.split()
-    return " ".join([task.upper(), *(NAMES.get(word, word) for word in rest)])
+    return " ".join([task.upper(), *(_WORDS.get(word, word) for word in rest)])
 
 
 def listed(names: Sequence[str]) -> str:

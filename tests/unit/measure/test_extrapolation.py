@@ -1,140 +1,106 @@
-"""Accuracy beyond training: planted drops are found with their interval, and what cannot speak says why."""
-
-from dataclasses import replace
+"""Beyond training: planted drops and differences are found with their intervals, and what is undefined says why."""
 
 import numpy as np
+import polars as pl
 import pytest
-from tests.unit.measure.pairs_support import pairable, with_seed
+from tests.unit.measure.beyond_support import COUNT, FALLING, made, of
 
-from anira.measure.compare import Match
-from anira.measure.extrapolation import (
-    NOTHING_BEYOND,
-    compare_rivals,
-    judge_generalisation,
-    judge_graceful,
-    reach,
-)
-from anira.measure.statistics.estimates import proportion, wilson
-
-SEEN, KNOBS = (1, 2), (1, 2, 3, 4)
-FALLING = {1: 1.0, 2: 0.9, 3: 0.6, 4: 0.4}
-CHANCE = {1: 1.0, 2: 0.9, 3: 0.2, 4: 0.2}
+from anira.measure.extrapolation import BEYOND, drop_rows, pair_rows
+from anira.measure.statistics.estimates import wilson
+from anira.measure.tidy import find, make_table
 
 
-def summary(folder, right=FALLING, **plan):
-    return pairable(folder, right, **{"knobs": KNOBS, "seen": SEEN, **plan})
+def drops(records):
+    return make_table(drop_rows(records))
 
 
-@pytest.fixture(scope="module")
-def falling(tmp_path_factory):
-    return summary(tmp_path_factory.mktemp("runs") / "a")
+def pairs(one, other, **options):
+    return make_table(pair_rows(one, other, **options))
 
 
-def test_drops_are_differences_of_neighbours(falling):
-    found = reach(falling)
-    assert (found.limit.knob, found.first.knob, found.beyond.knob) == (2, 3, None)
-    assert found.drop.value == pytest.approx(0.3)
-    assert found.last_drop.value == pytest.approx(0.1)
-    assert (found.beyond.instances, found.beyond.exact.value) == (80, 0.5)
-    assert found.beyond.majority == pytest.approx(0.2)
-    assert found.beyond.above_majority
-    assert found.beyond.exact == proportion(40, 80)
+def test_drops_are_differences_of_neighbours():
+    table = drops(made())
+    assert find(table, "drop_beyond")["value"] == pytest.approx(0.3)
+    assert find(table, "drop_within")["value"] == pytest.approx(0.1)
+    beyond = find(table, "accuracy", subset=BEYOND)
+    assert (beyond["n"], beyond["value"]) == (2 * COUNT, 0.5)
+    assert find(table, "majority", subset=BEYOND)["value"] == pytest.approx(0.2)
 
 
-def test_the_interval_of_a_drop_is_newcombes(falling):
+def test_the_interval_of_a_drop_is_newcombes():
     """It is put together from the Wilson intervals of the two accuracies."""
     low, high = wilson([36, 24], [40, 40])
     below = np.hypot(0.9 - low[0], high[1] - 0.6)
     above = np.hypot(high[0] - 0.9, 0.6 - low[1])
-    drop = reach(falling).drop
-    assert (drop.low, drop.high) == pytest.approx((0.3 - below, 0.3 + above))
+    drop = find(drops(made()), "drop_beyond")
+    assert (drop["low"], drop["high"]) == pytest.approx((0.3 - below, 0.3 + above))
 
 
-def test_intervals_cover_a_planted_drop_at_their_rate(falling):
-    rng, covered, repeats = np.random.default_rng(0), 0, 200
-    for _ in range(repeats):
-        right = rng.binomial(100, (0.9, 0.7))
-        rows = [
-            replace(row, instances=100, exact=proportion(int(count), 100))
-            for row, count in zip(falling.accuracy[1:3], right, strict=True)
-        ]
-        drop = reach(replace(falling, accuracy=tuple(rows))).drop
-        covered += drop.low <= 0.2 <= drop.high
-    assert 0.91 * repeats <= covered < repeats
+def test_where_there_is_nothing_to_compare_it_says_so():
+    reasons = [
+        ({1: 1.0, 2: 0.9}, "drop_beyond", "no knob beyond training was evaluated"),
+        ({2: 0.9, 3: 0.5}, "drop_within", "one knob of training was evaluated"),
+        ({3: 0.9, 4: 0.5}, "drop_beyond", "no knob of training was evaluated"),
+        ({3: 0.9, 4: 0.5}, "drop_within", "no knob of training was evaluated"),
+    ]
+    for right, name, reason in reasons:
+        row = find(drops(made(right)), name)
+        assert (row["value"], row["reason"]) == (None, reason)
+    assert find(drops(made({1: 1.0, 2: 0.9})), "accuracy", subset=BEYOND)["quantity"] is None
 
 
-def test_where_there_is_nothing_to_compare_it_says_so(falling):
-    within = replace(falling, accuracy=falling.accuracy[:2])
-    assert (reach(within).drop.reason, reach(within).beyond) == (NOTHING_BEYOND, None)
-    assert judge_generalisation([within])[0].verdict.reason == NOTHING_BEYOND
-    beyond = replace(falling, accuracy=falling.accuracy[2:])
-    assert reach(beyond) is None
-    assert judge_generalisation([beyond])[0].verdict.reason == "no knob of training was evaluated"
-    assert reach(replace(falling, accuracy=falling.accuracy[1:])).last_drop.reason == "one knob was trained"
+def test_two_runs_are_compared_within_training_beyond_it_and_at_the_largest_knob():
+    other = made(variant="fixed", tokens=lambda number: 1 + number % 2, depth=lambda number: 2 + number % 2)
+    table = pairs(made({**FALLING, 3: 0.9, 4: 0.7}), other, draws=100)
+    places = {("seen", None): (0.0, 80), ("extrapolation", None): (0.3, 80), ("extrapolation", 4): (0.3, 40)}
+    for (split, knob), (value, n) in places.items():
+        row = find(table, "accuracy_above", subset="fixed", split=split, knob=knob)
+        assert (row["value"], row["n"]) == (pytest.approx(value), n)
+    depth = find(table, "depth_above", subset="fixed", split="seen")
+    assert depth["value"] == pytest.approx(3 - 2.5 / 1.5), "means are over tokens, of which each run has its own"
 
 
-@pytest.mark.parametrize(
-    ("right", "word", "reason"),
-    [
-        (FALLING, "supported", "0.300 [0.300, 0.300] over 3 seeds"),
-        ({1: 1.0, 2: 0.6, 3: 0.9, 4: 0.9}, "contradicted", "-0.300 [-0.300, -0.300] over 3 seeds, against the claim"),
-        ({1: 1.0, 2: 0.9, 3: 0.9, 4: 0.2}, "inconclusive", "0.000 [0.000, 0.000] over 3 seeds"),
-        (
-            {1: 1.0, 2: 0.2, 3: 0.2, 4: 0.2},
-            "not testable",
-            "accuracy at the largest seen knob is not above the majority baseline",
-        ),
-    ],
-)
-def test_three_seeds_judge_the_drop(falling, right, word, reason):
-    (claim,) = judge_generalisation([with_seed(planted(falling, right), seed) for seed in (1, 0, 2)])
-    assert (claim.seeds, claim.verdict.word, claim.verdict.reason) == ((0, 1, 2), word, reason)
+def test_evaluations_of_other_instances_share_none():
+    one, other = made(), made(variant="fixed")
+    moved = of(other.instances.with_columns(answer=pl.col("answer").reverse()), variant="fixed")
+    row = find(pairs(one, moved), "accuracy_above", subset="fixed", split="extrapolation")
+    assert (row["value"], row["reason"]) == (None, "the two evaluations share no instances")
 
 
-def planted(summary, right):
-    """The same evaluation with other accuracies."""
-    rows = []
-    for row in summary.accuracy[:-1]:
-        exact = proportion(round(right[row.knob] * row.instances), row.instances)
-        rows.append(replace(row, exact=exact, above_majority=exact.low > row.majority))
-    return replace(summary, accuracy=tuple(rows))
+def random_run(rng, variant, depth, rate):
+    """A run at two knobs whose depths have noise around `depth`, right at a rate."""
+    count = len(depth)
+    columns = {
+        "knob": np.arange(count) % 2 + 1,
+        "number": np.arange(count),
+        "split": ["seen"] * count,
+        "question": [""] * count,
+        "answer": [""] * count,
+        "answer_tokens": np.ones(count, dtype=int),
+        "answer_depth": depth + rng.normal(size=count),
+        "correct": rng.random(count) < rate,
+    }
+    return of(pl.DataFrame(columns), variant=variant)
 
 
-def rivals(tmp_path, right, other):
-    online = summary(tmp_path / "o", right, variant="anira-o")
-    fixed = summary(tmp_path / "f", other, variant="fixed", max_depth=1)
-    found = compare_rivals(Match(online, fixed), draws=200)
-    return [(Match(with_seed(online, seed), with_seed(fixed, seed)), found) for seed in range(3)]
+def test_intervals_cover_what_was_planted_at_their_rate():
+    rng, truth, covered, repeats = np.random.default_rng(0), (0.1, 0.3), np.zeros(2), 150
+    for draw in range(repeats):
+        hard = rng.normal(size=100)
+        one, other = random_run(rng, "a", hard + truth[1], 0.9), random_run(rng, "b", hard, 0.8)
+        table = pairs(one, other, seed=draw, draws=200)
+        rows = [find(table, name, subset="b", split="seen") for name in ("accuracy_above", "depth_above")]
+        covered += [row["low"] <= value <= row["high"] for row, value in zip(rows, truth, strict=True)]
+    assert (covered >= 0.89 * repeats).all(), covered
+    assert (covered <= 0.99 * repeats).all(), covered
 
 
-def test_rivals_are_compared_within_training_and_beyond(tmp_path):
-    compared = rivals(tmp_path, {**FALLING, 3: 0.9, 4: 0.7}, FALLING)
-    found = compared[0][1]
-    assert (found.variants, found.seed) == (("anira-o", "fixed"), 0)
-    assert found.seen.accuracy.value == 0
-    assert (found.seen.instances, found.beyond.instances, found.farthest.instances) == (80, 80, 40)
-    assert found.beyond.accuracy.value == pytest.approx(0.3)
-    assert found.beyond.accuracy.low > 0.2
-    (claim,) = judge_graceful(compared)
-    assert (claim.verdict.word, claim.experiment) == ("supported", "mano anira-o against fixed")
-
-
-@pytest.mark.parametrize(
-    ("right", "other", "reason"),
-    [
-        (FALLING, {**FALLING, 2: 0.8}, "at seen knobs accuracies are 2 points or more apart: 0.950 and 0.900"),
-        (
-            CHANCE,
-            {**CHANCE, 4: 0.1},
-            "beyond training neither is above the majority baseline: 0.200 and 0.150, against 0.200",
-        ),
-    ],
-)
-def test_rivals_that_do_not_compare_say_why(tmp_path, right, other, reason):
-    (claim,) = judge_graceful(rivals(tmp_path, right, other))
-    assert (claim.verdict.word, claim.verdict.reason) == ("not testable", reason)
-
-
-def test_one_of_two_above_guessing_is_enough(tmp_path):
-    (claim,) = judge_graceful(rivals(tmp_path, FALLING, CHANCE))
-    assert claim.verdict.word == "supported"
+def test_what_both_runs_find_hard_drops_out():
+    rng = np.random.default_rng(1)
+    hard = 10 * rng.normal(size=200)
+    widths = []
+    for other in (hard, rng.permutation(hard)):
+        table = pairs(random_run(rng, "a", hard, 1), random_run(rng, "b", other, 1), draws=200)
+        row = find(table, "depth_above", subset="b", split="seen")
+        widths.append(row["high"] - row["low"])
+    assert widths[0] < 0.2 * widths[1]

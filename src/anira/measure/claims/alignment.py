@@ -74,8 +74,13 @@ def obstacle(run: pl.DataFrame) -> str:
 
 
 def learned(run: pl.DataFrame) -> bool:
-    """Say whether a run is surely better than always giving the commonest answer."""
-    accuracy, majority = find(run, "accuracy"), find(run, "majority")
+    """Say whether a run is surely better than always giving the commonest answer, at knobs of training."""
+    return above_majority(run)
+
+
+def above_majority(run: pl.DataFrame, *, knob: int | None = None, subset: str = "all") -> bool:
+    """Say whether the whole interval of accuracy lies above the share of the commonest answer."""
+    accuracy, majority = (find(run, name, knob=knob, subset=subset) for name in ("accuracy", "majority"))
     return accuracy["low"] is not None and bool(accuracy["low"] > majority["value"])
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from anira.paper.allocation.measure import VARIANTS, measured
 from anira.paper.allocation.page import make_page
-from anira.paper.found_runs import knob_words, runs_of
+from anira.paper.found_runs import config_of, knob_words, runs_of
 from anira.paper.outcome import write_outcome
 from anira.paper.runs import forced_evaluations
 from anira.paper.setting import Outcome, Setting
@@ -18,7 +18,7 @@ def reproduce(setting: Setting) -> Outcome:
     """Make allocation.html, .csv and .json."""
     wanted = [(task, variant) for task in TASKS for variant in VARIANTS]
     found = [(task, run) for task, variant in wanted for run in runs_of(f"{task}-{variant}-{setting.scale}", setting)]
-    knobs = {task: knob_words(run, task) for task, run in found}
+    knobs = {task: knob_words(config_of(run, task)) for task, run in found}
     folders: list[Path] = [folder for _, run in found for folder in forced_evaluations(run, setting)]
     setting.tell(f"measuring {len(found)} runs")
     made = measured(folders, knobs)

@@ -9,13 +9,13 @@ import polars as pl
 
 from anira.measure.claims.knob import Claim
 from anira.measure.sizes import UNSEEN
-from anira.paper.allocation.page import badge, note, verdict_lines
 from anira.paper.clrs.measure import NAMES, WITHOUT_SIZE, Found
 from anira.site import SMOKE, ChartPart, Page, Section, TablePart, read_notes
 from anira.site.by_knob import KnobTask, alignment_table, knob_charts, numbers_table
 from anira.site.charts import Legend, interval_chart
 from anira.site.style import GREY, HEIGHT
 from anira.site.tables import Column, estimate_table
+from anira.site.verdicts import claim_note, claims_badge, verdict_lines
 
 AXIS: Final = "n: input size"
 SAME: Final = "The work does not change with the size, which is a label only: there is nothing to draw against it."
@@ -49,10 +49,10 @@ def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
     """Return the page."""
     return Page(
         title="CLRS: does depth follow input size?",
-        badge=badge(found.follows),
+        badge=claims_badge(found.follows),
         answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
         lead=_interval_part(found, "slope", ["seen"], "Iterations more for one more of n, at seen sizes"),
-        verdicts=[note(claim) for claim in (*found.follows, *found.drops)],
+        verdicts=[claim_note(claim) for claim in (*found.follows, *found.drops)],
         sections=[
             _overview(found),
             *(_section(found, name) for name in _subtasks(found)),

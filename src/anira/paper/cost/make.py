@@ -20,7 +20,7 @@ from anira.measure import over_seeds
 from anira.measure.tidy import Row, make_table
 from anira.paper.cost.measure import Found, decoding_rows, parameter_rows, preset_labels, read_final, record_rows
 from anira.paper.cost.page import make_page
-from anira.paper.found_runs import knob_words, runs_of
+from anira.paper.found_runs import config_of, runs_of
 from anira.paper.outcome import write_outcome
 from anira.paper.setting import Outcome, Setting, UsedRun
 from anira.tasks import BlockTask
@@ -51,7 +51,7 @@ def reproduce(setting: Setting) -> Outcome:
     presets = [(task, f"{task}-{variant}-{setting.scale}") for task in TASKS for variant in VARIANTS]
     used = [(task, run) for task, name in presets for run in runs_of(name, setting)]
     for task, run in used:
-        knob_words(run, task)
+        config_of(run, task)
     size = SIZES[setting.scale]
     rows = [row for _, run in used for row in _run_rows(run, size, setting)]
     table = make_table([*rows, *paper_rows()])

@@ -8,7 +8,7 @@ from typing import Final
 
 from anira.paper.dynamics.measure import measured
 from anira.paper.dynamics.page import make_page
-from anira.paper.found_runs import knob_words, runs_of
+from anira.paper.found_runs import config_of, knob_words, runs_of
 from anira.paper.outcome import write_outcome
 from anira.paper.setting import Outcome, Setting, UsedRun
 
@@ -21,7 +21,7 @@ CONSTANT: Final = {"gamma_warmup_steps": 0}
 def reproduce(setting: Setting) -> Outcome:
     """Make dynamics.html, .csv and .json."""
     found = used_runs(setting)
-    knobs = {task: knob_words(run, task) for task, run in found}
+    knobs = {task: knob_words(config_of(run, task)) for task, run in found}
     setting.tell(f"measuring {len(found)} runs")
     made = measured([run.folder for _, run in found], knobs)
     return write_outcome(
