@@ -58,8 +58,10 @@ class Effect(NamedTuple):
     row: Floats
 
 
-def effect(depth: Floats, x: Floats, instance: Ints, given: Given, *, fixed: str) -> Effect:
-    """Return the coefficient of x with the rest held fixed; `fixed` is the reason to give where that leaves no x.
+def effect(depth: Floats, x: Floats, instance: Ints, given: Given, *, fixed: str, constant: str = CONSTANT) -> Effect:
+    """Return the coefficient of x with the rest held fixed.
+
+    `fixed` is the reason to give where that leaves no x, `constant` where what is explained does not vary.
 
     By Frisch, Waugh and Lovell it is that of what is left of depth on what is left of x.
     """
@@ -67,7 +69,7 @@ def effect(depth: Floats, x: Floats, instance: Ints, given: Given, *, fixed: str
     if not len(x):
         return Effect(Estimate(None, reason=NO_TOKENS), nothing)
     if np.ptp(depth) == 0:
-        return Effect(Estimate(None, reason=CONSTANT), nothing)
+        return Effect(Estimate(None, reason=constant), nothing)
     left = given(x)
     if left @ left <= _FLAT * (x @ x):
         return Effect(Estimate(None, reason=fixed), nothing)

@@ -40,6 +40,17 @@ def _points(name: str, sentence: str) -> Quantity:
     return Quantity(name, POINTS, sentence, digits=1, percent=True)
 
 
+def _both(name: str, unit: str, sentence: str, digits: int = 2) -> tuple[Quantity, Quantity]:
+    """Return a quantity of exit depth, and the same of expected depth."""
+    share = unit.startswith("share")
+    pairs = {name: "exit depth", f"expected_{name}": "expected depth"}
+    first, second = (
+        Quantity(key, unit, sentence.format(depth), digits=1 if share else digits, percent=share)
+        for key, depth in pairs.items()
+    )
+    return first, second
+
+
 _ALL: Final = (
     Quantity("max_depth", _DEPTH, "Iterations on offer.", digits=0),
     _share("accuracy", "Share of instances answered right."),
@@ -145,6 +156,15 @@ _ALL: Final = (
     _points("drop_within", "Accuracy at the last but one seen knob less that at the largest."),
     _points("accuracy_above", "Accuracy less that of the variant that the subset names, on the same instances."),
     Quantity("depth_above", _DEPTH, "Mean answer depth less that of the variant that the subset names."),
+    # mano_parse_state
+    *_both("state_depth", _DEPTH, "Mean {} per question token in the state of the parse that the subset names."),
+    *_both("state_deviation", _DEPTH, "Standard deviation of {} over question tokens in that state."),
+    *_both("parse_term", _DEPTH, "Coefficient of a term of the piecewise model of {}, which the subset names.", 3),
+    *_both("right_child", _DEPTH, "Mean {} of operators with r_t = 1 less that of operators with r_t = 2."),
+    *_both("completed_slope", "iterations per operator", "How much {} rises for one more of s_t, where r_t = 1."),
+    *_both("parse_r2", "share of variance", "Share of the variance of {} over question tokens that is explained."),
+    *_both("work_slope", "iterations per unit of work", "How much {} of the answer rises for one more, at equal L."),
+    _points("work_accuracy", "How much accuracy rises for one more, at equal L."),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -86,10 +86,13 @@ def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
     return alt.layer(base.mark_line(), base.mark_point(filled=True, size=60).encode(shape=legend.shape))
 
 
-def interval_chart(rows: pl.DataFrame, *, order: Sequence[str], title: str, zero: bool = True) -> alt.TopLevelMixin:
+def interval_chart(
+    rows: pl.DataFrame, *, order: Sequence[str], title: str, zero: bool = True, paper: pl.DataFrame | None = None
+) -> alt.TopLevelMixin:
     """Return estimates one below the other: a large mark and its interval for `label`, a small mark for each seed.
 
-    `rows` has label, value, low, high, and `seed`, which is null for what is over seeds.
+    `rows` has label, value, low, high, and `seed`, which is null for what is over seeds; where it also has null_low and
+    null_high, a grey bar shows that range. `paper` has the paper's values (label, value), which are drawn hollow.
     """
     x = alt.X("value:Q", title=title, scale=alt.Scale(zero=zero))
     y = alt.Y("label:N", title=None, sort=list(order), axis=alt.Axis(labelLimit=260))
@@ -97,10 +100,14 @@ def interval_chart(rows: pl.DataFrame, *, order: Sequence[str], title: str, zero
     line = alt.Chart(whole).mark_rule(strokeWidth=2, color=COLOURS[0])
     mark = alt.Chart(whole).mark_point(filled=True, size=90, color=COLOURS[0], opacity=1)
     layers = [
+        *([_range(whole, title, y)] if "null_low" in whole.columns else []),
         line.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y),
         alt.Chart(single).mark_point(size=25, color=GREY).encode(x=x, y=y, tooltip=["seed:O", *_TIPS]),
         mark.encode(x=x, y=y, tooltip=_TIPS),
     ]
+    if paper is not None and not paper.is_empty():
+        hollow = alt.Chart(paper).mark_point(size=110, filled=False, strokeWidth=2, color=COLOURS[1], shape="diamond")
+        layers.append(hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]))
     return alt.layer(*([_rule(0.0)] if zero else []), *layers)
 
 
@@ -108,6 +115,13 @@ def _whole(values: pl.Series) -> alt.Axis:
     """Return an axis with a tick at each whole number that occurs, unless they are many."""
     ticks = values.unique().sort().to_list()
     return alt.Axis(values=ticks, format="d") if len(ticks) <= _TICKS else alt.Axis(tickMinStep=1, format="d")
+
+
+def _range(rows: pl.DataFrame, title: str, y: alt.Y) -> alt.Chart:
+    bar = alt.Chart(rows.drop_nulls("null_low")).mark_bar(height=14, color=GREY, opacity=0.25)
+    tips = [alt.Tooltip("null_low:Q", title="shuffled, low"), alt.Tooltip("null_high:Q", title="shuffled, high")]
+    made: alt.Chart = bar.encode(x=alt.X("null_low:Q", title=title), x2="null_high:Q", y=y, tooltip=["label:N", *tips])
+    return made
 
 
 def _rule(at: float) -> alt.Chart:

@@ -36,9 +36,9 @@ def verdict_lines(claims: Sequence[Claim], texts: Mapping[str, str]) -> list[str
     return [text.format(listed(names[word])) for word, text in known.items() if names[word]]
 
 
-def claim_note(claim: Claim) -> Note:
-    """Return a claim's verdict as a remark."""
-    return Note(f"{setting_name(claim)}: {claim.verdict.word}", f"{claim.text} {claim.verdict.reason}.")
+def claim_note(claim: Claim, name: str = "") -> Note:
+    """Return a claim's verdict as a remark; `name` says what it is about, where the setting alone does not."""
+    return Note(f"{name or setting_name(claim)}: {claim.verdict.word}", f"{claim.text} {claim.verdict.reason}.")
 
 
 def setting_name(claim: Claim) -> str:

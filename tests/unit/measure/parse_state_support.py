@@ -11,6 +11,13 @@ import polars as pl
 from tests.sealing_support import seal_evaluation, seal_run
 from tests.unit.measure.records_support import Plan, make_tables
 
+from anira.measure.choice import accuracy_rows, baseline_rows
+from anira.measure.mano.parse_state import parse_state_rows
+from anira.measure.mano.work import work_rows
+from anira.measure.records.loading import load_evaluation
+from anira.measure.records.reading import Records, read_records
+from anira.measure.statistics.estimates import Estimate
+from anira.measure.tidy import make_row, make_table
 from anira.tasks.mano import Mano, ManoConfig
 
 LAW = {
@@ -119,3 +126,23 @@ def _probes(knob: int, n: int) -> list[pl.Series]:
         pl.Series(f"probe_{name}", np.concatenate([one[name] for one in probes])).fill_nan(None).cast(pl.Float32)
         for name in probes[0]
     ]
+
+
+def read_questions(folder: Path, plan: Questions) -> Records:
+    """Write an evaluation and read it."""
+    return read_records(load_evaluation(write_questions(folder, plan)))
+
+
+def planted_table(folder: Path, plan: Questions, *, need: float = 0.5, draws: int = 2) -> pl.DataFrame:
+    """Return the rows of a run in which depth 1 loses `need` at the hardest knob."""
+    one = read_questions(folder, plan)
+    beside = {"slope": Estimate(0.5), "expected_slope": Estimate(0.4), "need": Estimate(need)}
+    return make_table(
+        [
+            *parse_state_rows(one, draws=draws),
+            *work_rows(one),
+            *accuracy_rows(one),
+            *baseline_rows(one),
+            *(make_row(one.labels, name, value, n=1) for name, value in beside.items()),
+        ]
+    )

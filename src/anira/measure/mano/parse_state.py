@@ -10,165 +10,81 @@ the depth at its own position:
     d_t      0   1   2   2   1   2   2
 """
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from anira.config import UserError
-from anira.measure.accuracy import Accuracy, accuracy_overall
 from anira.measure.effects import CONSTANT, NO_TOKENS, Effect, along, at_equal, effect, least_squares
-from anira.measure.mano.piecewise import BRANCHES, Coefficient, Shares, Tokens, fit_branch
-from anira.measure.records.instances import instance_table
-from anira.measure.records.loading import Evaluation, load_evaluation
+from anira.measure.mano.piecewise import BRANCHES, Shares, Tokens, fit_branch
+from anira.measure.records.reading import Records
+from anira.measure.splits import splits
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap
 from anira.measure.statistics.estimates import Estimate, Floats, Ints
 from anira.measure.statistics.nulls import Null, orders_within
-from anira.measure.summary import Labels, labels_of
+from anira.measure.tidy import Row, make_row
 
-MEASURES: Final = ("exit_depth", "expected_depth")
+MEASURES: Final = {"exit_depth": "", "expected_depth": "expected_"}
+"""Depth of a token -> how the names of its quantities begin."""
 PROBES: Final = {
     "operator": "probe_is_operator",
     "remaining": "probe_remaining_operands",
     "completed": "probe_completed_size",
     "stack": "probe_stack_depth",
 }
-CONTRASTS: Final = {
-    "right_child": "operators with r_t = 1 get more depth than those with r_t = 2",
-    "completed": "among operators with r_t = 1 depth rises with s_t",
-}
-"""Name -> the claim that it is positive."""
+CONTRASTS: Final = ("right_child", "completed_slope")
+FORMS: Final = ("plain", "matched")
+"""As in the paper; and among tokens at the same position with the same d_t, where counting positions gives zero."""
+SHARES: Final = ("model", "position", "both", "beyond_position", "beyond_model")
 
 
-@dataclass(frozen=True, kw_only=True)
-class StateDepth:
-    """Depth of the tokens in one state."""
+class _Found(NamedTuple):
+    """What becomes a row."""
 
-    measure: str
-    kind: str
-    """operator or operand."""
-    remaining: int
-    completed: int | None
-    """None where s_t may be anything."""
-    tokens: int
-    instances: int
-    mean: Estimate
-    deviation: float | None
-    """Standard deviation over tokens; None for fewer than two."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """How much more depth one state of the parse gets than another."""
-
-    measure: str
     name: str
-    """One of CONTRASTS."""
-    tokens: int
-    plain: Estimate
-    """As in the paper: a difference of means, or the slope in s_t with d_t held fixed as a straight line."""
-    matched: Estimate
-    """Among tokens at the same position and with the same d_t: a depth that counts positions gives zero."""
-    null_plain: Null | None
-    """With depth shuffled within instances: what differences between instances alone give. May be off zero."""
-    null_matched: Null | None
+    subset: str
+    estimate: Estimate
+    n: int
+    null: Null | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explained:
-    """Shares of the variance of depth over all question tokens."""
+def parse_state_rows(one: Records, *, seed: int = 0, draws: int = DRAWS) -> Iterator[Row]:
+    """Yield depth by state, the piecewise model, two contrasts and what is explained; `n` counts tokens.
 
-    measure: str
-    tokens: int
-    model: Estimate
-    """R2 of the piecewise model."""
-    position: Estimate
-    """R2 of the means by position."""
-    both: Estimate
-    beyond_position: Estimate
-    """What the model explains of what position leaves."""
-    beyond_model: Estimate
-    """What position explains of what the model leaves."""
-    null_model: Null | None
-    """R2 of the model with depth shuffled within instances; never below zero."""
-    null_beyond_position: Null | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ParseStateFigures:
-    """What the records of one evaluation say."""
-
-    labels: Labels
-    warnings: tuple[str, ...]
-    knobs: tuple[int, ...]
-    accuracy: Accuracy
-    """Over the knobs that training rows have."""
-    questions: int
-    """Those answered right: all other figures are about them."""
-    tokens: int
-    largest_completed: int | None
-    largest_stack: int | None
-    states: tuple[StateDepth, ...]
-    coefficients: tuple[Coefficient, ...]
-    contrasts: tuple[Contrast, ...]
-    explained: tuple[Explained, ...]
-
-    @property
-    def measures(self) -> list[str]:
-        """The measures of depth that the records hold."""
-        return [row.measure for row in self.explained]
-
-    def contrast(self, measure: str, name: str) -> Contrast:
-        """Return one contrast."""
-        return next(row for row in self.contrasts if (row.measure, row.name) == (measure, name))
-
-
-def parse_state_figures(records: Path, *, seed: int = 0, draws: int = DRAWS) -> ParseStateFigures:
-    """Compute all figures of an evaluation of MANO; `seed` is that of resampling and shuffling."""
-    evaluation = load_evaluation(records)
-    table = instance_table(evaluation)
-    labels = labels_of(evaluation, table)
-    if labels.task != "mano":
-        raise UserError(f"{records} is an evaluation of task {labels.task!r}, not of mano")
-    right = table.filter("correct")
-    tokens, depths = _question_tokens(evaluation, right)
-    knob = right["knob"].to_numpy()
+    `seed` is that of resampling and shuffling. Nulls have depth shuffled within instances: what differences between
+    instances alone give, which may be off zero.
+    """
+    if one.labels.task != "mano":
+        raise UserError(f"{one.evaluation.folder} is an evaluation of task {one.labels.task!r}, not of mano")
+    right = one.instances.filter("correct")
+    tokens, depths = _question_tokens(one, right)
     rng, null_rng = np.random.default_rng(seed).spawn(2)
-    orders: list[Ints] = []
-    if len(knob):
-        orders += [order.astype(np.int32) for order in orders_within(tokens.instance, rng=null_rng)]
-    states, coefficients, contrasts, explained = [], [], [], []
+    shuffled = orders_within(tokens.instance, rng=null_rng) if len(right) else ()
+    orders: list[Ints] = [order.astype(np.int32) for order in shuffled]
+    split = next(iter(splits(one.instances)))
     for measure, depth in depths.items():
-        states += _states(tokens, depth, measure)
-        coefficients += [row for branch in BRANCHES for row in fit_branch(branch, tokens, depth, measure)]
-        contrasts += [_contrast(name, tokens, depth, measure, orders) for name in CONTRASTS]
-        explained.append(_explained(tokens, depth, measure, knob, orders, rng=rng, draws=draws))
-    return ParseStateFigures(
-        labels=labels,
-        warnings=evaluation.warnings,
-        knobs=tuple(table["knob"].unique().sort()),
-        accuracy=accuracy_overall(table, seen_only="seen" in table["split"]),
-        questions=len(right),
-        tokens=len(tokens.instance),
-        largest_completed=_largest(tokens.completed[tokens.among("operator", 1)]),
-        largest_stack=_largest(tokens.stack),
-        states=tuple(states),
-        coefficients=tuple(coefficients),
-        contrasts=tuple(contrasts),
-        explained=tuple(explained),
-    )
+        found = chain(
+            _states(tokens, depth),
+            _model(tokens, depth),
+            *(_contrast(name, tokens, depth, orders) for name in CONTRASTS),
+            _explained(tokens, depth, right["knob"].to_numpy(), orders, rng=rng, draws=draws),
+        )
+        for name, subset, estimate, n, null in found:
+            full = MEASURES[measure] + name
+            yield make_row(one.labels, full, estimate, n=n, split=split, subset=subset, null=null)
 
 
-def _question_tokens(evaluation: Evaluation, right: pl.DataFrame) -> tuple[Tokens, dict[str, Floats]]:
+def _question_tokens(one: Records, instances: pl.DataFrame) -> tuple[Tokens, dict[str, Floats]]:
     """Return the question tokens of the given instances, and their depth by measure."""
-    if missing := [name for name in PROBES.values() if name.removeprefix("probe_") not in evaluation.probes]:
-        raise UserError(f"{evaluation.folder} has no column {', '.join(missing)}: evaluate again")
-    rows = right.lazy().select("instance_id").with_row_index("instance")
-    wanted = evaluation.tokens.filter(pl.col(PROBES["operator"]).is_not_null())
-    frame = evaluation.collect(
-        wanted.select("instance_id", *(pl.col(name).cast(pl.Float64) for name in ("position", *MEASURES)), *_probes())
+    require_probes(one)
+    rows = instances.lazy().select("instance_id").with_row_index("instance")
+    probes = [pl.col(column).cast(pl.Float64).alias(name) for name, column in PROBES.items()]
+    wanted = one.evaluation.tokens.filter(pl.col(PROBES["operator"]).is_not_null())
+    frame = one.evaluation.collect(
+        wanted.select("instance_id", *(pl.col(name).cast(pl.Float64) for name in ("position", *MEASURES)), *probes)
         .join(rows, on="instance_id")
         .sort("instance", "position")
     )
@@ -177,103 +93,70 @@ def _question_tokens(evaluation: Evaluation, right: pl.DataFrame) -> tuple[Token
     return tokens, {name: frame[name].to_numpy() for name in MEASURES if not frame[name].null_count()}
 
 
-def _probes() -> list[pl.Expr]:
-    return [pl.col(column).cast(pl.Float64).alias(name) for name, column in PROBES.items()]
+def require_probes(one: Records) -> None:
+    """Refuse records without the parser's state."""
+    if missing := [name for name in PROBES.values() if name.removeprefix("probe_") not in one.evaluation.probes]:
+        raise UserError(f"{one.evaluation.folder} has no column {', '.join(missing)}: evaluate again")
 
 
-def _largest(values: Floats) -> int | None:
-    return int(values.max()) if len(values) else None
+def _states(tokens: Tokens, depth: Floats) -> Iterator[_Found]:
+    """Yield operators by r_t, operators with r_t = 1 by s_t, and operands by r_t."""
+    groups = {f"operator r={r}": tokens.among("operator", r) for r in (0, 2, 1)}
+    right = groups["operator r=1"]
+    for size in np.unique(tokens.completed[right]):
+        groups[f"operator r=1 s={size:.0f}"] = right & (tokens.completed == size)
+    groups |= {f"operand r={r}": tokens.among("operand", r) for r in (2, 1)}
+    for subset, kept in groups.items():
+        own = depth[kept]
+        none = Estimate(None, reason=NO_TOKENS)
+        mean = least_squares(own, np.ones((len(own), 1)), tokens.instance[kept])[0] if len(own) else none
+        spread = Estimate(float(own.std(ddof=1))) if len(own) > 1 else Estimate(None, reason="fewer than two tokens")
+        yield _Found("state_depth", subset, mean, len(own))
+        yield _Found("state_deviation", subset, spread, len(own))
 
 
-def _states(tokens: Tokens, depth: Floats, measure: str) -> list[StateDepth]:
-    """Return operators by r_t, operators with r_t = 1 by s_t, and operands by r_t."""
-    sizes = np.unique(tokens.completed[tokens.among("operator", 1)]).astype(int).tolist()
-    operators = [("operator", remaining, None) for remaining in (0, 2, 1)]
-    operands = [("operand", remaining, None) for remaining in (2, 1)]
-    wanted = [*operators, *(("operator", 1, size) for size in sizes), *operands]
-    return [_state(tokens, depth, measure, *state) for state in wanted]
+def _model(tokens: Tokens, depth: Floats) -> Iterator[_Found]:
+    for branch in BRANCHES:
+        n = int(tokens.among(branch.kind, branch.remaining).sum())
+        for term, estimate in fit_branch(branch, tokens, depth).items():
+            yield _Found("parse_term", f"{branch.kind} r={branch.remaining} {term}", estimate, n)
 
 
-def _state(tokens: Tokens, depth: Floats, measure: str, kind: str, remaining: int, completed: int | None) -> StateDepth:
-    kept = tokens.among(kind, remaining)
-    if completed is not None:
-        kept = kept & (tokens.completed == completed)
-    own, instance = depth[kept], tokens.instance[kept]
-    mean = least_squares(own, np.ones((len(own), 1)), instance)[0] if len(own) else Estimate(None, reason=NO_TOKENS)
-    return StateDepth(
-        measure=measure,
-        kind=kind,
-        remaining=remaining,
-        completed=completed,
-        tokens=len(own),
-        instances=len(np.unique(instance)),
-        mean=mean,
-        deviation=float(own.std(ddof=1)) if len(own) > 1 else None,
-    )
+def _contrast(name: str, tokens: Tokens, depth: Floats, orders: Sequence[Ints]) -> Iterator[_Found]:
+    kept, effects = _effects(name, tokens, depth)
+    weights = np.zeros((len(effects), len(depth)))
+    weights[:, kept] = [one.row for one in effects]
+    shuffled = np.stack([weights @ depth[order] for order in orders], axis=1) if orders else np.empty((len(effects), 0))
+    for form, one, values in zip(FORMS, effects, shuffled, strict=True):
+        null = Null.of(values) if one.estimate.value is not None else None
+        yield _Found(name, form, one.estimate, int(kept.sum()), null)
 
 
-def _contrast(name: str, tokens: Tokens, depth: Floats, measure: str, orders: list[Ints]) -> Contrast:
-    kept, plain, matched = _effects(name, tokens, depth)
-    weights = np.zeros((2, len(depth)))
-    weights[:, kept] = plain.row, matched.row
-    shuffled = np.stack([weights @ depth[order] for order in orders], axis=1) if orders else np.empty((2, 0))
-    nulls = [
-        Null.of(values) if one.estimate.value is not None else None
-        for one, values in zip((plain, matched), shuffled, strict=True)
-    ]
-    return Contrast(
-        measure=measure,
-        name=name,
-        tokens=int(kept.sum()),
-        plain=plain.estimate,
-        matched=matched.estimate,
-        null_plain=nulls[0],
-        null_matched=nulls[1],
-    )
-
-
-def _effects(name: str, tokens: Tokens, depth: Floats) -> tuple[Ints, Effect, Effect]:
-    """Return the tokens that a contrast is over, and its two effects."""
+def _effects(name: str, tokens: Tokens, depth: Floats) -> tuple[Ints, tuple[Effect, Effect]]:
+    """Return the tokens that a contrast is over, and its effect in both forms."""
     kept = tokens.among("operator", 1)
     if name == "right_child":
         kept = kept | tokens.among("operator", 2)
     own, instance, stack, position = depth[kept], tokens.instance[kept], tokens.stack[kept], tokens.position[kept]
     if name == "right_child":
-        x, given = (tokens.remaining[kept] == 1).astype(np.float64), at_equal(np.zeros(len(own)))
-        plain = effect(own, x, instance, given, fixed="r_t does not vary")
+        still, x = "r_t", (tokens.remaining[kept] == 1).astype(np.float64)
+        plain = effect(own, x, instance, at_equal(np.zeros(len(own))), fixed="r_t does not vary")
     else:
-        x = tokens.completed[kept]
+        still, x = "s_t", tokens.completed[kept]
         plain = effect(own, x, instance, along(stack), fixed="s_t does not vary apart from d_t")
-    still = "r_t" if name == "right_child" else "s_t"
-    matched = effect(
-        own, x, instance, at_equal(position, stack), fixed=f"{still} does not vary at equal position and d_t"
-    )
-    return kept, plain, matched
+    given, fixed = at_equal(position, stack), f"{still} does not vary at equal position and d_t"
+    return kept, (plain, effect(own, x, instance, given, fixed=fixed))
 
 
 def _explained(
-    tokens: Tokens,
-    depth: Floats,
-    measure: str,
-    knob: Ints,
-    orders: list[Ints],
-    *,
-    rng: np.random.Generator,
-    draws: int,
-) -> Explained:
-    names = ("model", "position", "both", "beyond_position", "beyond_model")
-    nulls: list[Null | None] = [None] * len(names)
+    tokens: Tokens, depth: Floats, knob: Ints, orders: list[Ints], *, rng: np.random.Generator, draws: int
+) -> Iterator[_Found]:
+    """Yield shares of variance with their nulls; a share is never below zero, and its null lies above it."""
     if not len(depth) or np.ptp(depth) == 0:
         none = Estimate(None, reason=CONSTANT if len(depth) else NO_TOKENS)
-        found = [none] * len(names)
-    else:
-        shares = Shares(tokens, depth)
-        found = bootstrap({"shares": shares}, knob, rng=rng, draws=draws)["shares"]
-        nulls = [Null.of(values) for values in shares.shuffled(orders)]
-    return Explained(
-        measure=measure,
-        tokens=len(depth),
-        **dict(zip(names, found, strict=True)),
-        null_model=nulls[0],
-        null_beyond_position=nulls[3],
-    )
+        yield from (_Found("parse_r2", name, none, len(depth)) for name in SHARES)
+        return
+    shares = Shares(tokens, depth)
+    found = bootstrap({"shares": shares}, knob, rng=rng, draws=draws)["shares"]
+    for name, estimate, values in zip(SHARES, found, shares.shuffled(orders), strict=True):
+        yield _Found("parse_r2", name, estimate, len(depth), Null.of(values))

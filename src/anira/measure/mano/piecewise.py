@@ -6,8 +6,8 @@
     operator, r = 1     a + b s + c d
     operator, r = 2     a + c d
 
-Branches share no coefficient, so that they are fitted one by one; how much of the variance of depth they explain is one
-figure for all, beside that of the position alone and of both together.
+Branches share no coefficient, so they are fitted one by one. How much of the variance of depth they explain is one
+number for all of them, beside that of position alone and of both together.
 """
 
 from dataclasses import dataclass
@@ -62,36 +62,11 @@ class Tokens:
         return chosen
 
 
-@dataclass(frozen=True, kw_only=True)
-class Coefficient:
-    """One number of the model."""
-
-    measure: str
-    kind: str
-    remaining: int
-    term: str
-    """constant, s_t or d_t."""
-    tokens: int
-    """Those of the branch."""
-    estimate: Estimate
-
-
-def fit_branch(branch: Branch, tokens: Tokens, depth: Floats, measure: str) -> list[Coefficient]:
-    """Return the coefficients of one branch; a term that cannot be told from the others says so."""
+def fit_branch(branch: Branch, tokens: Tokens, depth: Floats) -> dict[str, Estimate]:
+    """Return the constant and the slopes of one branch; a term that cannot be told from the others says so."""
     kept = tokens.among(branch.kind, branch.remaining)
     columns = {term: getattr(tokens, TERMS[term])[kept] for term in branch.terms}
-    found = _estimates(depth[kept], columns, tokens.instance[kept])
-    return [
-        Coefficient(
-            measure=measure,
-            kind=branch.kind,
-            remaining=branch.remaining,
-            term=term,
-            tokens=int(kept.sum()),
-            estimate=estimate,
-        )
-        for term, estimate in found.items()
-    ]
+    return _estimates(depth[kept], columns, tokens.instance[kept])
 
 
 def _estimates(depth: Floats, columns: dict[str, Floats], instance: Ints) -> dict[str, Estimate]:
