@@ -4,10 +4,8 @@ Every way is an evaluation of its own over the same instances: another depth for
 others read, so nothing about a threshold can be read off an evaluation at another one.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -16,64 +14,25 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from anira.config import UserError
-from anira.measure.accuracy import accuracy_overall
-from anira.measure.records.instances import instance_table, knob_index
-from anira.measure.records.loading import Evaluation, load_evaluation
+from anira.measure.choice import majority, share
+from anira.measure.records.instances import knob_index
+from anira.measure.records.reading import Records
 from anira.measure.statistics.association import Mean
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap
 from anira.measure.statistics.estimates import Estimate, Floats, corrected_for_number
-from anira.measure.summary import Labels, labels_of
+from anira.measure.tidy import Row, make_row
 
 ALPHA: Final = 0.05
-DEPTHS: Final = {
-    "answer_depth": ("answer_executed", "answer_tokens"),
-    "read_depth": ("answer_depth", "answer_tokens"),
-    "depth": ("iterations", "num_tokens"),
+FULL: Final = 1.0
+"""The threshold at which every token runs to the end."""
+_DEPTHS: Final = {
+    ("executed", "answer"): ("answer_executed", "answer_tokens"),
+    ("depth", "answer"): ("answer_depth", "answer_tokens"),
+    ("iterations", "all"): ("iterations", "num_tokens"),
 }
-"""Depth of a point -> (column summed above the line, column summed below it)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """One way to choose depth: how often the answers are right, and how many iterations a token takes."""
-
-    select: str
-    """mode, median, mean or quantile; empty for a policy that has nothing to choose."""
-    threshold: float | None
-    accuracy: Estimate
-    """Over all instances, with its Wilson interval."""
-    answer_depth: Estimate
-    """Iterations executed at the positions that predict answer tokens."""
-    read_depth: Estimate
-    """The iteration whose state is read out there."""
-    depth: Estimate
-    """Iterations executed over all tokens of the rows."""
-    virtual: bool
-    """Whether states are read out that are earlier than the last executed one: what lies between saves nothing."""
-    beaten_on_answers: str
-    beaten_on_all: str
-    """The name of a point that dominates this one, by the depth of answer tokens and of all; empty on the frontier."""
-
-    @property
-    def name(self) -> str:
-        """Name the rule, as in `median` or `quantile 0.25`."""
-        return rule_name(self.select, self.threshold)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Frontier:
-    """The points of one run."""
-
-    labels: Labels
-    """Whose they are; how depth was chosen is that of the first point."""
-    instances: int
-    knobs: tuple[int, ...]
-    majority: float
-    """Accuracy of each knob's most common answer."""
-    points: tuple[Point, ...]
-    tests: int
-    """Comparisons that Holm's correction goes over, for each measure of depth."""
-    warnings: tuple[str, ...]
+"""Quantity and subset -> (column summed above the line, column summed below it)."""
+_SPENT: Final = {"answer": "answer_executed", "all": "iterations"}
+"""By whose depth a way is dominated -> the column that says what an instance spent."""
 
 
 def rule_name(select: str, threshold: float | None) -> str:
@@ -85,42 +44,42 @@ def rule_name(select: str, threshold: float | None) -> str:
     return f"{select} {threshold:g}" if threshold is not None else select or "fixed depth"
 
 
-def frontier(folders: Sequence[Path], *, seed: int = 0, draws: int = DRAWS) -> Frontier:
-    """Return the points of some evaluations of one run, over the same instances; `seed` is that of the resampling."""
-    if not folders:
+def way_rows(ways: Sequence[Records], *, seed: int = 0, draws: int = DRAWS) -> Iterator[Row]:
+    """Yield accuracy, depth and who dominates it for each way to choose depth of one run, over the same instances."""
+    if not ways:
         raise UserError("a frontier needs at least one evaluation")
-    evaluations = [load_evaluation(folder) for folder in folders]
-    tables = [_table(one) for one in evaluations]
-    _check_same_instances(evaluations, tables)
-    knobs, index = knob_index(tables[0])
-    statistics = {
-        f"{name} {i}": Mean(table[above], table[below], np.zeros_like(index), 1, undefined="no such tokens")
-        for i, table in enumerate(tables)
-        for name, (above, below) in DEPTHS.items()
-    }
+    tables = [_table(one) for one in ways]
+    _check_same_instances(ways, tables)
+    found = _estimates(ways, tables, seed, draws)
+    beaten = {subset: _beaten(ways, tables, column) for subset, column in _SPENT.items()}
+    for i, (one, table) in enumerate(zip(ways, tables, strict=True)):
+        estimates = {
+            ("accuracy", "all"): share(table),
+            ("majority", "all"): majority(table),
+            ("unread_share", "all"): Estimate(int(table["unread"].sum()) / int(table["iterations"].sum())),
+            **found[i],
+            **{("dominated", subset): by[i] for subset, by in beaten.items()},
+        }
+        for (name, subset), estimate in estimates.items():
+            yield make_row(one.labels, name, estimate, n=len(table), subset=subset)
+
+
+def _estimates(
+    ways: Sequence[Records], tables: Sequence[pl.DataFrame], seed: int, draws: int
+) -> list[dict[tuple[str, str], Estimate]]:
+    """Return depths, and accuracy less that at full depth, of each way; all of them see the same resamples."""
+    _, index = knob_index(tables[0])
+    full = next((table for one, table in zip(ways, tables, strict=True) if one.labels.threshold == FULL), None)
+    keys, statistics, each = [], {}, pl.Series(np.ones(len(index)))
+    for i, table in enumerate(tables):
+        pairs = {key: (table[above], table[below]) for key, (above, below) in _DEPTHS.items()}
+        if full is not None:
+            pairs["above_full", "all"] = (table["correct"].cast(pl.Int64) - full["correct"].cast(pl.Int64), each)
+        keys.append(list(pairs))
+        for key, (above, below) in pairs.items():
+            statistics[f"{i} {key}"] = Mean(above, below, np.zeros_like(index), 1, undefined="no such tokens")
     found = bootstrap(statistics, index, rng=np.random.default_rng(seed), draws=draws)
-    beaten = {measure: _beaten(tables, DEPTHS[measure][0]) for measure in ("answer_depth", "depth")}
-    points = [
-        Point(
-            select=table["select"][0],
-            threshold=table["threshold"][0],
-            accuracy=accuracy_overall(table).exact,
-            **{name: found[f"{name} {i}"][0] for name in DEPTHS},
-            virtual=bool(table["unread"].sum()),
-            beaten_on_answers=beaten["answer_depth"][i],
-            beaten_on_all=beaten["depth"][i],
-        )
-        for i, table in enumerate(tables)
-    ]
-    return Frontier(
-        labels=labels_of(evaluations[0], tables[0]),
-        instances=len(tables[0]),
-        knobs=tuple(knobs),
-        majority=accuracy_overall(tables[0]).majority,
-        points=tuple(points),
-        tests=len(tables) * (len(tables) - 1),
-        warnings=tuple(dict.fromkeys(line for one in evaluations for line in one.warnings)),
-    )
+    return [{key: found[f"{i} {key}"][0] for key in own} for i, own in enumerate(keys)]
 
 
 def dominators(right: NDArray[np.bool_], depth: Floats) -> list[list[int]]:
@@ -146,14 +105,16 @@ def dominators(right: NDArray[np.bool_], depth: Floats) -> list[list[int]]:
     return found
 
 
-def _beaten(tables: Sequence[pl.DataFrame], column: str) -> list[str]:
-    """Name for each point the most accurate one that dominates it, of equals the one with least depth."""
-    names = [rule_name(*table.select("select", "threshold").row(0)) for table in tables]
+def _beaten(ways: Sequence[Records], tables: Sequence[pl.DataFrame], column: str) -> list[Estimate]:
+    """Say for each way whether another dominates it; the reason names the most accurate, of equals the cheapest."""
+    if len(ways) == 1:
+        return [Estimate(None, reason="there is no other way to choose depth")]
+    names = [rule_name(one.labels.select, one.labels.threshold) for one in ways]
     right = np.stack([table["correct"].to_numpy() for table in tables])
     depth = np.stack([table[column].to_numpy().astype(np.float64) for table in tables])
     hits, spent = right.sum(axis=1).tolist(), depth.sum(axis=1).tolist()
-    found = dominators(right, depth)
-    return [names[min(by, key=lambda one: (-hits[one], spent[one]))] if by else "" for by in found]
+    best = [min(by, key=lambda one: (-hits[one], spent[one]), default=None) for by in dominators(right, depth)]
+    return [Estimate(0.0) if by is None else Estimate(1.0, reason=f"by {names[by]}") for by in best]
 
 
 def _mcnemar(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
@@ -168,23 +129,21 @@ def _paired(difference: Floats) -> float:
     return float(stats.ttest_1samp(difference, 0.0).pvalue)
 
 
-def _table(evaluation: Evaluation) -> pl.DataFrame:
+def _table(one: Records) -> pl.DataFrame:
     """Return the instances with what was executed at their answer tokens: `answer_executed`."""
     executed = pl.col("executed").cast(pl.Int64).filter(pl.col("target_kind") == "answer").sum()
-    sums = evaluation.tokens.group_by("instance_id").agg(executed.alias("answer_executed"))
-    return instance_table(evaluation).join(
-        evaluation.collect(sums), on="instance_id", how="left", maintain_order="left"
-    )
+    sums = one.evaluation.tokens.group_by("instance_id").agg(executed.alias("answer_executed"))
+    return one.instances.join(one.evaluation.collect(sums), on="instance_id", how="left", maintain_order="left")
 
 
-def _check_same_instances(evaluations: Sequence[Evaluation], tables: Sequence[pl.DataFrame]) -> None:
+def _check_same_instances(ways: Sequence[Records], tables: Sequence[pl.DataFrame]) -> None:
     """Refuse what cannot be compared instance by instance: other runs, steps, rows or freely written answers."""
 
     def same(table: pl.DataFrame) -> tuple[Any, ...]:
         first = table.select("run_id", "step", "decode", "override").row(0)
         return (*first, table["instance_id"].to_list(), table["num_tokens"].to_list(), table["answer"].to_list())
 
-    for evaluation, table in zip(evaluations[1:], tables[1:], strict=True):
+    for one, table in zip(ways[1:], tables[1:], strict=True):
         if same(table) != same(tables[0]):
-            folder = evaluations[0].folder
-            raise UserError(f"{evaluation.folder} and {folder} are not of one run, step and set of instances")
+            folders = f"{one.evaluation.folder} and {ways[0].evaluation.folder}"
+            raise UserError(f"{folders} are not of one run, step and set of instances")

@@ -165,6 +165,10 @@ _ALL: Final = (
     *_both("parse_r2", "share of variance", "Share of the variance of {} over question tokens that is explained."),
     *_both("work_slope", "iterations per unit of work", "How much {} of the answer rises for one more, at equal L."),
     _points("work_accuracy", "How much accuracy rises for one more, at equal L."),
+    # pareto
+    Quantity("executed", _DEPTH, "Mean number of iterations executed per answer token, read out or not."),
+    _points("above_full", "Accuracy less that of the same run at full depth, on the same instances."),
+    _share("dominated", "Whether another way is as accurate and as cheap, and surely better in one of both.", "runs"),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

@@ -9,8 +9,11 @@ from tests.sealing_support import plain, seal_evaluation
 from tests.unit.measure.records_support import Plan, write_evaluation
 
 from anira.config import UserError
-from anira.measure.pareto import dominators, frontier, rule_name
+from anira.measure.pareto import dominators, rule_name, way_rows
+from anira.measure.records.loading import load_evaluation
+from anira.measure.records.reading import read_records
 from anira.measure.statistics.estimates import proportion
+from anira.measure.tidy import find, make_table
 
 PLAN = Plan(n=60, knobs=(1, 2), max_depth=9, answers=2)
 
@@ -35,56 +38,60 @@ def write(folder, plan=PLAN, *, more=0, right=None, select="quantile", threshold
     return seal_evaluation(folder, {**plain(folder / "evaluation.json"), "select": select, "threshold": threshold})
 
 
-def test_names():
-    assert [rule_name(*rule) for rule in (("mean", None), ("quantile", 0.95), ("", None))] == [
-        "mean",
-        "quantile 0.95",
-        "fixed depth",
-    ]
+def ways(*folders):
+    """The rows of each evaluation of one run."""
+    table = make_table(way_rows([read_records(load_evaluation(folder)) for folder in folders], draws=100))
+    return table.partition_by("select", "threshold", maintain_order=True)
 
 
 def test_values_are_those_of_the_records(tmp_path):
-    folders = [write(tmp_path / "a"), write(tmp_path / "b", more=2, select="median", threshold=None)]
-    found = frontier(folders, draws=200)
-    instances = pl.read_parquet(folders[0] / "instances-*.parquet")
-    answers = pl.read_parquet(folders[0] / "tokens-*.parquet").filter(target_kind="answer")
-    first, second = found.points
-    assert (first.name, second.name, found.instances, found.knobs, found.tests) == (
-        "quantile 0.1",
-        "median",
-        120,
-        (1, 2),
-        2,
-    )
-    assert first.accuracy == proportion(instances["correct"].sum(), 120)
-    assert first.answer_depth.value == pytest.approx(answers["executed"].mean())
-    assert first.depth.value == pytest.approx(instances["iterations"].sum() / instances["num_tokens"].sum())
-    assert first.answer_depth.low < first.answer_depth.value < first.answer_depth.high
-    assert second.answer_depth.value == pytest.approx(first.answer_depth.value + 2)
-    assert second.depth.value == pytest.approx(first.depth.value + 2)
-    assert not (first.virtual or second.virtual)
+    folder = write(tmp_path / "a")
+    first, second = ways(folder, write(tmp_path / "b", more=2, select="median", threshold=None))
+    instances = pl.read_parquet(folder / "instances-*.parquet")
+    answers = pl.read_parquet(folder / "tokens-*.parquet").filter(target_kind="answer")
+    accuracy, expected = find(first, "accuracy"), proportion(instances["correct"].sum(), 120)
+    assert (accuracy["value"], accuracy["low"], accuracy["n"]) == (expected.value, expected.low, 120)
+    executed = find(first, "executed", subset="answer")
+    assert executed["value"] == pytest.approx(answers["executed"].mean())
+    assert executed["low"] < executed["value"] < executed["high"]
+    iterations = find(first, "iterations")
+    assert iterations["value"] == pytest.approx(instances["iterations"].sum() / instances["num_tokens"].sum())
+    assert find(second, "executed", subset="answer")["value"] == pytest.approx(executed["value"] + 2)
+    assert find(second, "iterations")["value"] == pytest.approx(iterations["value"] + 2)
+    assert find(first, "unread_share")["value"] == 0
+    assert find(first, "above_full")["quantity"] is None, "full depth was not evaluated"
+
+
+def test_accuracy_is_held_against_that_at_full_depth(tmp_path):
+    few, many = np.arange(60) % 2 == 0, np.ones(60, dtype=bool)
+    early, full = ways(write(tmp_path / "a", right=few), write(tmp_path / "b", more=1, right=many, threshold=1.0))
+    assert find(early, "above_full")["value"] == -0.5
+    assert find(full, "above_full")["value"] == 0
+    dominated = [
+        find(way, "dominated", subset=subset)["value"] for way in (early, full) for subset in ("answer", "all")
+    ]
+    assert dominated == [0, 0, 0, 0], "more depth for more right answers"
 
 
 def test_more_depth_for_the_same_answers_is_dominated(tmp_path):
-    found = frontier([write(tmp_path / "a"), write(tmp_path / "b", more=1, threshold=0.5)], draws=50)
-    assert [point.beaten_on_answers for point in found.points] == ["", "quantile 0.1"]
-    assert [point.beaten_on_all for point in found.points] == ["", "quantile 0.1"]
-
-
-def test_more_depth_for_more_right_answers_is_not(tmp_path):
-    few, many = np.arange(60) % 2 == 0, np.ones(60, dtype=bool)
-    folders = [write(tmp_path / "a", right=few), write(tmp_path / "b", more=1, right=many, threshold=0.5)]
-    assert [point.beaten_on_answers for point in frontier(folders, draws=50).points] == ["", ""]
+    first, second = ways(write(tmp_path / "a"), write(tmp_path / "b", more=1, threshold=0.5))
+    for subset in ("answer", "all"):
+        assert find(first, "dominated", subset=subset)["value"] == 0
+        row = find(second, "dominated", subset=subset)
+        assert (row["value"], row["reason"]) == (1, "by quantile 0.1")
 
 
 def test_what_is_executed_counts_not_what_is_read_out(tmp_path):
-    """The virtual point reads out the very same depths, and pays for two more."""
+    """The virtual way reads out the very same depths, and pays for two more."""
     folders = [write(tmp_path / "a"), write(tmp_path / "b", replace(PLAN, virtual=2), select="mode", threshold=None)]
-    plain, mode = frontier(folders, draws=50).points
-    assert (plain.virtual, mode.virtual) == (False, True)
-    assert mode.read_depth == plain.read_depth
-    assert mode.answer_depth.value == pytest.approx(plain.answer_depth.value + 2, abs=0.05)
-    assert mode.beaten_on_answers == "quantile 0.1"
+    real, mode = ways(*folders)
+    assert find(mode, "unread_share")["value"] > 0
+    read, spent = (
+        [find(way, name, subset="answer")["value"] for way in (real, mode)] for name in ("depth", "executed")
+    )
+    assert read[0] == read[1]
+    assert spent[1] == pytest.approx(spent[0] + 2, abs=0.05)
+    assert find(mode, "dominated", subset="answer")["reason"] == "by quantile 0.1"
 
 
 def test_equal_points_do_not_dominate_each_other():
@@ -107,9 +114,11 @@ def test_a_difference_in_accuracy_alone_can_dominate():
     assert dominators(right, depth) == [[], [0]]
 
 
-def test_one_point_has_nothing_to_be_compared_with(tmp_path):
-    (point,) = frontier([write(tmp_path / "a", select="", threshold=None)], draws=50).points
-    assert (point.name, point.beaten_on_answers, point.beaten_on_all) == ("fixed depth", "", "")
+def test_one_way_has_nothing_to_be_compared_with(tmp_path):
+    (way,) = ways(write(tmp_path / "a", select="", threshold=None))
+    row = find(way, "dominated", subset="answer")
+    assert (row["value"], row["reason"]) == (None, "there is no other way to choose depth")
+    assert rule_name("", None) == "fixed depth"
 
 
 def test_other_runs_and_other_instances_are_refused(tmp_path):
@@ -118,6 +127,6 @@ def test_other_runs_and_other_instances_are_refused(tmp_path):
         (replace(PLAN, seed=1), replace(PLAN, step=5), replace(PLAN, n=59), replace(PLAN, draw=1))
     ):
         with pytest.raises(UserError, match="are not of one run, step and set of instances"):
-            frontier([first, write(tmp_path / str(i), plan)], draws=50)
+            ways(first, write(tmp_path / str(i), plan))
     with pytest.raises(UserError, match="at least one evaluation"):
-        frontier([])
+        ways()

@@ -4,63 +4,53 @@ Each run is evaluated again for every rule: mode, median, mean, and a sweep of t
 stands the fixed-depth variant.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from anira.config import UserError
 from anira.evaluation import EvaluationConfig
-from anira.measure.pareto import frontier, rule_name
+from anira.measure.pareto import FULL, rule_name
 from anira.models.policies import policy_class
-from anira.paper.files import evaluated, make_files
-from anira.paper.found_runs import runs_of
-from anira.paper.pareto.page import ParetoRun, pareto_sheet, point_table
+from anira.paper.files import evaluated
+from anira.paper.found_runs import config_of, runs_of
+from anira.paper.outcome import write_outcome
+from anira.paper.pareto.measure import measured
+from anira.paper.pareto.page import make_page
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.training import RunFolder
 
+NAME: Final = "pareto"
 RUNS: Final = ("brevo-anira-e", "brevo-anira-o", "mano-anira-e", "mano-anira-o", "mano-fixed")
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """How much is evaluated."""
 
     instances: int
-    """A knob."""
+    """Per knob."""
     thresholds: tuple[float, ...]
-    """Without 0.5, which is the median; at 1 everybody runs to the end."""
+    """Without 0.5, which is the median."""
 
 
 SIZES: Final = {
-    "smoke": Size(16, (0.25, 1.0)),
-    "cpu": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, 1.0)),
-    "paper": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, 1.0)),
+    "smoke": Size(16, (0.25, FULL)),
+    "cpu": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, FULL)),
+    "paper": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, FULL)),
 }
 
 
 def reproduce(setting: Setting) -> Outcome:
-    """Make pareto.json, pareto.csv and pareto.html."""
+    """Make pareto.html, .csv and .json."""
     used = [(name.split("-")[0], run) for name in RUNS for run in runs_of(f"{name}-{setting.scale}", setting)]
-    shown = [_figures(run, task, SIZES[setting.scale], setting) for task, run in used]
     runs = [run for _, run in used]
-    return make_files(setting, pareto_sheet(shown), runs=runs, figures=shown, tables={"pareto": point_table(shown)})
-
-
-def _figures(run: UsedRun, task: str, size: Size, setting: Setting) -> ParetoRun:
-    """Evaluate a run in all ways that are missing, and compare them."""
-    config = RunFolder(run.folder).read_config()
-    if config.task != task:
-        raise UserError(f"{run.folder} is a run of task {config.task!r}, not of {task}")
-    ways = rules(size) if policy_class(config.model["policy"]["name"]).rules else [("", None)]
-    folders = [
-        evaluated(
-            run,
-            f"pareto-{rule_name(select, threshold).replace(' ', '-')}-n{size.instances}",
-            EvaluationConfig(count=size.instances, select=select or None, threshold=threshold),
-            setting,
-        )
-        for select, threshold in ways
-    ]
-    return ParetoRun(origin=run.origin, figures=frontier(folders))
+    folders = [_records(run, task, SIZES[setting.scale], setting) for task, run in used]
+    setting.tell(f"measuring {len(runs)} runs")
+    found = measured(folders)
+    return write_outcome(
+        setting,
+        NAME,
+        {f"{NAME}.csv": found.runs, f"{NAME}-seeds.csv": found.seeds},
+        lambda files: make_page(found, scale=setting.scale, files=files),
+        runs=runs,
+    )
 
 
 def rules(size: Size) -> list[tuple[str, float | None]]:
@@ -70,3 +60,18 @@ def rules(size: Size) -> list[tuple[str, float | None]]:
     [('mode', None), ('median', None), ('mean', None), ('quantile', 0.1)]
     """
     return [("mode", None), ("median", None), ("mean", None), *(("quantile", level) for level in size.thresholds)]
+
+
+def _records(run: UsedRun, task: str, size: Size, setting: Setting) -> list[Path]:
+    """Evaluate a run in all ways that are missing."""
+    config = config_of(run, task)
+    ways = rules(size) if policy_class(config.model["policy"]["name"]).rules else [("", None)]
+    return [
+        evaluated(
+            run,
+            f"pareto-{rule_name(select, threshold).replace(' ', '-')}-n{size.instances}",
+            EvaluationConfig(count=size.instances, select=select or None, threshold=threshold),
+            setting,
+        )
+        for select, threshold in ways
+    ]
