@@ -79,8 +79,8 @@ def answer(found: Found) -> list[str]:
     """Say where depth follows the parser's work, and what each model's correlation is beside untrained models."""
     rows = {name: _judged(found, variant) for variant, name in _shown(found).items()}
     told = [
-        f"{name}: {row['value']:+z.2f} among positions that read the same token (multiplications); untrained models "
-        f"have {row['null_low']:+z.2f} to {row['null_high']:+z.2f}."
+        f"{name}: expected depth and the parser's multiplications correlate by {row['value']:+z.2f} among positions "
+        f"that read the same token; in untrained models by {row['null_low']:+z.2f} to {row['null_high']:+z.2f}."
         for name, row in rows.items()
         if row["value"] is not None and row["null_low"] is not None
     ]
