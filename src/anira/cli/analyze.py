@@ -53,6 +53,7 @@ def _show(options: Options) -> None:
     from anira.cli.report import knob_words
     from anira.measure import measure
     from anira.measure.records.folders import forced_beside
+    from anira.measure.records.instances import few_instances
     from anira.measure.records.loading import find_subtasks, load_evaluation
     from anira.site.report import summarize
     from anira.site.tables import page_text
@@ -69,7 +70,7 @@ def _show(options: Options) -> None:
     if options.json:
         say_json({"rows": report.table.to_dicts(), "claims": [to_dict(claim) for claim in report.claims]}, indent=2)
         return
-    for line in (line for one in evaluations for line in one.warnings):
+    for line in (line for one in evaluations for line in (*one.warnings, *few_instances(one))):
         say(f"warning: {line}")
     say(page_text(report.page, every=True))
 

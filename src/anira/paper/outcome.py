@@ -6,11 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from anira.config import json_text, to_dict, write_file
+from anira.config import json_text, to_dict, write_files
 from anira.measure.claims.knob import Claim
+from anira.measure.csv import csv_text
 from anira.paper.figures import EXPERIMENTS
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.site import Cell, Page, Section, TablePart, write_page
+from anira.site import Cell, Page, Section, TablePart, render
 from anira.site.tables import page_text
 
 
@@ -24,20 +25,25 @@ def write_outcome(
     claims: Mapping[str, Sequence[Claim]] | None = None,
     beside: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Write NAME.json, its tables and, as the last file, NAME.html; `make_page` is given the names of the tables.
+    """Write NAME.json, its tables and NAME.html, all of them or none; `make_page` is given the names of the tables.
 
-    `beside` is what else the JSON says."""
-    made_page = make_page(list(tables))
+    `beside` is what else the JSON says.
+    """
+    made = make_page(list(tables))
     listed = EXPERIMENTS.get(name)
-    sections = [*made_page.sections, *([_runs(runs)] if runs else [])]
-    page = replace(made_page, sections=sections, place=listed.place if listed else "")
-    files = write_page(setting.out / f"{name}.html", page, tables)
+    sections = [*made.sections, *([_runs(runs)] if runs else [])]
+    page = replace(made, sections=sections, place=listed.place if listed else "")
     stored = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in runs]
-    judged = {key: [to_dict(claim) for claim in made] for key, made in (claims or {}).items()}
-    path = setting.out / f"{name}.json"
+    judged = {key: [to_dict(claim) for claim in own] for key, own in (claims or {}).items()}
     found = {"experiment": name, "scale": setting.scale, **(beside or {}), "runs": stored, "claims": judged}
-    write_file(path, json_text(found, indent=2) + "\n")
-    return Outcome(files=(path, *files), runs=tuple(runs), text=page_text(page), claims=claims or {})
+    contents = {
+        f"{name}.json": json_text(found, indent=2) + "\n",
+        **{file: csv_text(table) for file, table in tables.items()},
+        f"{name}.html": render(page),
+    }
+    write_files({setting.out / file: text for file, text in contents.items()})
+    files = tuple(setting.out / file for file in contents)
+    return Outcome(files=files, runs=tuple(runs), text=page_text(page), claims=claims or {})
 
 
 def _runs(runs: Sequence[UsedRun]) -> Section:

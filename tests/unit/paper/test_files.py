@@ -9,11 +9,13 @@ from tests.training_support import train_tiny
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig
 from anira.measure.records.loading import load_evaluation
-from anira.measure.summary import summarize
-from anira.paper.files import evaluated, make_files, write_table
+from anira.measure.records.reading import read_records
+from anira.measure.records.stored import run_config
+from anira.paper.files import evaluated, write_table
 from anira.paper.found_runs import runs_of
+from anira.paper.outcome import write_outcome
 from anira.paper.setting import Setting
-from anira.site.sheet.sheet import Sheet
+from anira.site import Badge, Page
 
 PRESET = "mano-anira-o-smoke"
 
@@ -27,14 +29,14 @@ def setting(root, *published):
     return Setting(scale="smoke", out=root, runs=root / "runs", published=published, train=lambda *_: pytest.fail())
 
 
-def test_a_full_disk_leaves_no_part_of_an_experiment(tmp_path, file_limit):
-    sheet = Sheet(name="index", title="x", runs=[], sections=[])
-    tables = {"index": pl.DataFrame({"knob": [1]})}
+def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, file_limit):
+    page = Page(title="x", badge=Badge("open", "open"), answer=["y"], sections=[])
+    tables = {"lano.csv": pl.DataFrame({"knob": [1]})}
     for limit in (0, 20, 1000):
         with file_limit(limit), pytest.raises(UserError, match="cannot write"):
-            make_files(setting(tmp_path / "new"), sheet, runs=[], figures=[], tables=tables)
+            write_outcome(setting(tmp_path / "new"), "lano", tables, lambda files: page, runs=[])
         assert not list(tmp_path.iterdir())
-    made = make_files(setting(tmp_path / "new"), sheet, runs=[], figures=[], tables=tables)
+    made = write_outcome(setting(tmp_path / "new"), "lano", tables, lambda files: page, runs=[])
     assert {path.name for path in made.files} == {path.name for path in (tmp_path / "new").iterdir()}
 
 
@@ -53,7 +55,7 @@ def test_records_of_an_own_run_lie_in_it(trained, tmp_path):
     (run,) = runs_of(PRESET, setting(tmp_path))
     records = evaluated(run, "more", EvaluationConfig(knobs=(1,), count=12), setting(tmp_path))
     assert records == run.folder / "records" / "more"
-    assert summarize(load_evaluation(records)).instances == 12
+    assert len(read_records(load_evaluation(records)).instances) == 12
 
 
 def test_a_published_run_stays_as_it_is(trained, tmp_path):
@@ -65,6 +67,6 @@ def test_a_published_run_stays_as_it_is(trained, tmp_path):
     records = evaluated(run, "more", wanted, where)
     assert files(tmp_path / "results") == before
     assert records == tmp_path / "runs" / PRESET / trained.name / "records" / "more"
-    assert summarize(load_evaluation(records)).labels.config["preset"] == PRESET
+    assert run_config(records)["preset"] == PRESET
     assert [one.folder for one in runs_of(PRESET, where)] == [run.folder], "records alone are no run"
     assert evaluated(run, "final", wanted, where) == run.folder / "records" / "final", "what is there is used"

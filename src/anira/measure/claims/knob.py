@@ -1,25 +1,19 @@
-"""Claims about depth and the knob, judged over all seeds of the same experiment."""
+"""A claim about one setting, judged over its seeds."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from anira.config import json_text
-from anira.measure.allocation import Alignment
-from anira.measure.claims.verdict import Evidence, Verdict, judge, why_silent
+from anira.measure.claims.verdict import Evidence, Verdict, judge
 from anira.measure.records.folders import learned
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.statistics.nulls import Null, nulls_cover_zero
-from anira.measure.summary import Labels, Summary
+from anira.measure.summary import Labels
 from anira.records.overrides import override_words
 
 T = TypeVar("T")
 
-CLAIMS: Final = {
-    "slope": "answer depth rises with the knob (slope)",
-    "spearman": "answer depth rises with the knob (Spearman)",
-}
-"""Statistic -> the claim that it is positive."""
 BROKEN_NULL: Final = "a null does not cover zero"
 
 
@@ -35,20 +29,6 @@ class Claim:
     estimates: tuple[Estimate, ...]
     """One a run, in their order."""
     verdict: Verdict
-
-
-def judge_claims(summaries: Sequence[Summary]) -> list[Claim]:
-    """Return the verdicts on every claim for each experiment among the summaries."""
-    return [_claim(statistic, group) for group in by_experiment(summaries) for statistic in CLAIMS]
-
-
-def by_experiment(summaries: Sequence[Summary]) -> list[list[Summary]]:
-    """Return evaluations of the same experiment together, in the order of their seeds.
-
-    Evaluations belong to the same experiment if nothing but the seed sets them apart: task, variant, step, selection,
-    knobs and, where known, all settings of the run that change what is learned.
-    """
-    return by_identity(summaries, lambda one: [one.labels], lambda one: [row.knob for row in one.accuracy])
 
 
 def by_identity(
@@ -97,30 +77,6 @@ def make_claim(text: str, experiment: str, evidence: Sequence[tuple[str, Evidenc
         estimates=tuple(one.estimate for one in found),
         verdict=judge(found, smallest=smallest),
     )
-
-
-def _claim(statistic: str, group: Sequence[Summary]) -> Claim:
-    evidence = [
-        (one.labels.run_id, Evidence(one.labels.seed, getattr(in_training(one.alignment), statistic), obstacle(one)))
-        for one in group
-    ]
-    return make_claim(CLAIMS[statistic], experiment(group[0].labels), evidence)
-
-
-def in_training(rows: Sequence[Alignment]) -> Alignment:
-    """Return how exit depth moves with the knob at the knobs of training: where a run has the right to speak.
-
-    Beyond them accuracy may be gone, and depth then says nothing about the task. An evaluation that has no other knobs,
-    or none of training, has no subset `seen`: all its instances count.
-    """
-    found = {row.subset: row for row in rows if row.measure == "exit_depth"}
-    return found.get("seen", found["all"])
-
-
-def obstacle(summary: Summary) -> str:
-    """Return why an evaluation cannot speak about alignment, or an empty string."""
-    why = why_silent(summary.seen, override=summary.labels.override)
-    return why or ("" if summary.nulls_cover_zero else BROKEN_NULL)
 
 
 def null_obstacle(nulls: Iterable[Null | None]) -> str:

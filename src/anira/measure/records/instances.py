@@ -5,6 +5,7 @@ import polars as pl
 
 from anira.config import UserError
 from anira.measure.records.loading import Evaluation
+from anira.measure.statistics.bootstrap import SMALLEST_STRATUM
 from anira.measure.statistics.estimates import Floats, Ints
 
 LABELS = ("run_id", "task", "subtask", "variant", "seed", "step", "select", "threshold", "decode", "override")
@@ -43,6 +44,15 @@ def _token_sums() -> list[pl.Expr]:
         expected.filter(is_answer).sum().alias("expected_depth"),
         (pl.col("executed").cast(pl.Int64) - exit_depth).sum().alias("unread"),
     ]
+
+
+def few_instances(evaluation: Evaluation) -> list[str]:
+    """Say where there are fewer instances than were asked for, or than a bootstrap within a knob needs."""
+    table = evaluation.collect(evaluation.instances.group_by("knob").len().sort("knob"))
+    asked = evaluation.asked.get("n", 0)
+    lines = [f"knob {knob} has {count} of {asked} instances" for knob, count in table.iter_rows() if count < asked]
+    few = f"a knob has fewer than {SMALLEST_STRATUM} instances: intervals are rough"
+    return [*lines, *([few] if (table["len"] < SMALLEST_STRATUM).any() else [])]
 
 
 def knob_index(table: pl.DataFrame) -> tuple[list[int], Ints]:

@@ -5,7 +5,7 @@ from tests.sealing_support import edit_table
 from tests.unit.measure.records_support import Plan, write_evaluation
 
 from anira.config import UserError
-from anira.measure.records.instances import instance_means, instance_table, knob_index
+from anira.measure.records.instances import few_instances, instance_means, instance_table, knob_index
 from anira.measure.records.loading import load_evaluation
 
 PLAN = Plan(knobs=(2, 5), n=15, answers=4, virtual=1)
@@ -71,3 +71,13 @@ def test_records_that_do_not_fit_together_are_refused(folder, name, change, comp
     edit_table(folder / name, change)
     with pytest.raises(UserError, match=complaint):
         instance_table(load_evaluation(folder))
+
+
+def test_what_is_missing_is_said(tmp_path):
+    folder = write_evaluation(tmp_path / "e", Plan(n=8), n=12, knobs=[1, 2, 3, 4, 9], complete=False)
+    evaluation = load_evaluation(folder)
+    assert evaluation.warnings == ("no records of knob 9: the evaluation was interrupted",)
+    assert few_instances(evaluation) == [
+        *(f"knob {knob} has 8 of 12 instances" for knob in (1, 2, 3, 4)),
+        "a knob has fewer than 10 instances: intervals are rough",
+    ]

@@ -13,7 +13,7 @@ ROWS = [{"L": "1", "depth": "2.49 <i>"}, {"L": "2", "depth": "3.20"}]
 
 def sheet(*sections):
     runs = [{"label": "anira-e, <b>", "step": "9,000", "run": "mano/x-s0"}]
-    return Sheet(name="claims", title="Depth & size", runs=runs, sections=sections)
+    return Sheet(name="brevo-regression", title="Depth & size", runs=runs, sections=sections)
 
 
 def test_everything_given_is_shown():
