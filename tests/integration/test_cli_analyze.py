@@ -40,7 +40,7 @@ def test_several_runs_are_judged_together(anira, runs):
     words = " ".join(anira("analyze", "o-s0", "o-s1", "o-s2", "fixed").out.split())
     assert "MANO, anira-o: answer depth rises by" in words
     assert "(mean of 3 seeds)" in words
-    assert "MANO fixed: not testable" in words
+    assert "MANO fixed depth: not testable" in words
 
 
 def test_runs_that_differ_in_more_than_the_seed_are_no_seeds_of_one_thing(anira, runs):
