@@ -26,7 +26,18 @@ PRICE: Final = 0.02
 NEED: Final = 0.1
 """Accuracy that depth 1 must lose at the hardest knob before a word about alignment."""
 
-__all__ = ["FEWEST", "NEED", "PRICE", "QUANTITIES", "SCHEMA", "Quantity", "measure", "over_seeds", "quantity"]
+__all__ = [
+    "FEWEST",
+    "NEED",
+    "PRICE",
+    "QUANTITIES",
+    "SCHEMA",
+    "Quantity",
+    "measure",
+    "over_seeds",
+    "quantity",
+    "verdict_rows",
+]
 
 
 def measure(
@@ -63,6 +74,15 @@ def evaluation_rows(one: Records, *, draws: int = DRAWS, seed: int = 0) -> Itera
     yield from alignment.alignment_rows(one, rng=knob_rng, draws=draws)
     yield from alignment.position_rows(one)
     yield from solver.probe_rows(one, rng=probe_rng, draws=draws)
+
+
+def verdict_rows(run: RunRecords, *, draws: int = DRAWS, seed: int = 0) -> Iterator[Row]:
+    """Yield those rows of `measure` by which a verdict knows whether a run can be judged; they cost little."""
+    streams = np.random.default_rng(seed).spawn(5)
+    yield from choice.accuracy_rows(run.main)
+    yield from choice.baseline_rows(run.main)
+    yield from alignment.alignment_rows(run.main, rng=streams[1], draws=draws)
+    yield from required.need_rows(run, rng=streams[4], draws=draws)
 
 
 def _rows(run: RunRecords, price: float, seed: int, draws: int) -> Iterator[Row]:

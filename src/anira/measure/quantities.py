@@ -26,6 +26,7 @@ _SLOPE: Final = "iterations per unit of the knob"
 _RANK: Final = "rank correlation"
 _STEPS: Final = "steps"
 _FLOPS: Final = "FLOPs per token"
+_PER: Final = "iterations per unit of the feature"
 
 
 def _share(name: str, sentence: str, of: str = "instances") -> Quantity:
@@ -169,6 +170,23 @@ _ALL: Final = (
     Quantity("executed", _DEPTH, "Mean number of iterations executed per answer token, read out or not."),
     _points("above_full", "Accuracy less that of the same run at full depth, on the same instances."),
     _share("dominated", "Whether another way is as accurate and as cheap, and surely better in one of both.", "runs"),
+    # brevo_regression
+    Quantity("node_effect", _PER, "Expected depth for one more of a feature, with a constant for every N.", 3),
+    Quantity("node_effect_placed", _PER, "The same with a constant for every N and place in the answer.", 3),
+    Quantity("node_effect_within", _PER, "The same with a constant for every instance.", 3),
+    Quantity("node_correlation", "correlation", "Pearson correlation of a feature with expected depth."),
+    Quantity("node_vif", "variance inflation factor", "How far the other kept features say a feature.", 1),
+    _share("node_delta", "What R2 loses without a feature, among all that the first stage keeps.", "variance"),
+    Quantity("final_effect", _PER, "Expected depth for one more of a feature, in the final model, N a number.", 3),
+    _share("final_delta", "What R2 of the final model loses without a feature, N a number.", "variance"),
+    _share("final_delta_sized", "What R2 of the final model loses without a feature, N a category.", "variance"),
+    Quantity("final_retention", "ratio", "What a feature keeps of its loss of R2 when N is a category."),
+    _share("node_r2", "Share of the variance of depth that the model explains that the subset names.", "variance"),
+    _points("node_r2_gain", "What one model explains more of the variance than another; the subset names them."),
+    Quantity("read_correlation", "correlation", "Pearson correlation of mean and largest depth of predecessors.", 3),
+    _share("group_r2", "What a group of features adds to the other, of the variance within instances.", "variance"),
+    _share("state_share", "What the state adds, as a share of what state and structure add.", "what both add"),
+    _points("state_share_gap", "The state's share in ANIRA-O less that in ANIRA-E with the same seed."),
 )
 QUANTITIES: Final = {one.name: one for one in _ALL}
 """By name."""

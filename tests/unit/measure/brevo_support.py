@@ -8,6 +8,10 @@ import numpy as np
 import polars as pl
 from tests.sealing_support import seal_evaluation
 
+from anira.measure.brevo.tokens import AnswerTokens, read_answer_tokens
+from anira.measure.records.loading import load_evaluation
+from anira.measure.records.reading import read_records
+
 MAX_DEPTH = 40  # no planted depth reaches it
 START = 10  # position of <ans>, which predicts the first node
 
@@ -50,6 +54,11 @@ def write_graphs(folder: Path, plan: Graphs) -> Path:
         tokens.write_parquet(folder / f"tokens-k{size:03d}.parquet")
         _instances(plan, size, tokens, rng).write_parquet(folder / f"instances-k{size:03d}.parquet")
     return seal_evaluation(folder, {**asked, "complete": True})
+
+
+def read_graphs(folder: Path, plan: Graphs) -> AnswerTokens:
+    """Write an evaluation and read its answer tokens."""
+    return read_answer_tokens(read_records(load_evaluation(write_graphs(folder, plan))))
 
 
 def change(folder: Path, kind: str, edit) -> None:

@@ -1,24 +1,20 @@
-"""The regression of BREVO from runs to files: on runs that learned nothing, and on runs with planted records."""
+"""The regression of BREVO from runs to files, and from planted records to the page."""
 
 import json
 
 import polars as pl
 import pytest
-from tests.sealing_support import seal_run
 from tests.training_support import train_tiny
-from tests.unit.measure.brevo_support import Graphs, write_graphs
+from tests.unit.measure.brevo_support import Graphs, read_graphs
 
 from anira.config import UserError
-from anira.paper.brevo_regression.make import reproduce
+from anira.measure.tidy import make_table
+from anira.paper.brevo_regression.make import NAME, reproduce
+from anira.paper.brevo_regression.measure import found_in, token_rows
+from anira.paper.brevo_regression.page import make_page
 from anira.paper.setting import Setting
-
-FILES = [
-    "brevo-regression.json",
-    "brevo-regression.csv",
-    "brevo-regression-stages.csv",
-    "brevo-regression-fits.csv",
-    "brevo-regression.html",
-]
+from anira.site import render
+from anira.site.tables import page_text
 
 
 def setting_of(folder):
@@ -28,37 +24,16 @@ def setting_of(folder):
     return Setting(scale="smoke", out=folder, runs=folder / "runs", train=train)
 
 
-def plant(run, effects, draw):
-    """Put records with a planted law in the place of those that a run wrote."""
-    folder = run.folder / "records" / "final"
-    asked = json.loads((folder / "evaluation.json").read_text())
-    write_graphs(folder, Graphs(variant=asked["variant"], step=asked["step"], effects=effects, draw=draw))
-    seal_run(run.folder)
-
-
-def test_runs_that_learned_nothing_say_so_and_planted_ones_are_found(tmp_path):
-    setting = setting_of(tmp_path)
-    empty = reproduce(setting)
-    assert [path.name for path in empty.files] == FILES
-    (claim,) = empty.claims["e-structure-o-state"]
+def test_runs_that_learned_nothing_say_so(tmp_path):
+    outcome = reproduce(setting_of(tmp_path))
+    assert {path.name for path in outcome.files} == {f"{NAME}.json", f"{NAME}.csv", f"{NAME}-seeds.csv", f"{NAME}.html"}
+    (claim,) = outcome.claims["e-structure-o-state"]
     assert claim.verdict.word == "not testable"
-    assert "answered right, and 50 are needed" in empty.text
-    assert "NaN" not in empty.files[0].read_text()
-
-    plant(empty.runs[0], {"out_degree_dep": 0.3}, draw=0)
-    plant(empty.runs[1], {"dfs_depth": 0.3}, draw=1)
-    found = reproduce(setting)
-    assert all(run.found for run in found.runs)
-    (claim,) = found.claims["e-structure-o-state"]
-    assert claim.verdict.reason == "1 seed, and 3 are needed"
-    assert claim.estimates[0].direction == 1
-    said = json.loads(found.files[0].read_text())
-    assert (said["experiment"], said["scale"], len(said["runs"])) == ("brevo-regression", "smoke", 2)
-    assert said["paper"]["anira-o"]["coefficients"]["dfs_depth"] == 0.302
-    assert said["contrasts"][0]["difference"]["value"] == claim.estimates[0].value
-    assert said["claims"]["e-structure-o-state"][0]["verdict"]["word"] == "inconclusive"
-    assert len(pl.read_csv(found.files[1])) == 8
-    assert "The paper's four features" in found.text
+    assert "answered right, and 50 are needed" in outcome.text
+    assert "These are smoke runs" in outcome.text
+    stored = json.loads((tmp_path / f"{NAME}.json").read_text())
+    assert len(stored["claims"]["e-structure-o-state"]) == 1
+    assert {"node_effect", "need", "state_share_gap"} <= set(pl.read_csv(tmp_path / f"{NAME}.csv")["quantity"])
 
 
 def test_a_run_of_another_task_is_refused(tmp_path):
@@ -67,3 +42,38 @@ def test_a_run_of_another_task_is_refused(tmp_path):
     path.rename(tmp_path / "runs" / "brevo-anira-e-smoke" / path.name)
     with pytest.raises(UserError, match="records of task 'mano', not of brevo"):
         reproduce(setting_of(tmp_path))
+
+
+def found(root, *plans):
+    tokens = [read_graphs(root / str(i), plan) for i, plan in enumerate(plans)]
+    return found_in(make_table(token_rows(tokens, draws=10)))
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    early = Graphs(effects={"dfs_depth": 0.3, "out_degree_dep": 0.2})
+    online = Graphs(variant="anira-o", effects={"dfs_depth": 0.3}, draw=1)
+    return found(tmp_path_factory.mktemp("brevo"), early, online)
+
+
+def test_the_page_shows_both_models_beside_the_paper(shown):
+    page = make_page(shown, scale="cpu", files=["<table>.csv"])
+    html = render(page)
+    assert "&lt;table&gt;.csv" in html
+    for text in ("N x place alone", "final model without READ", "frontier as the nodes that were met", "r = 0."):
+        assert text in html
+    text = page_text(page)
+    assert "hub structure (out-degree)" in text
+    assert "0.134" in text
+    assert "0.302" in text
+
+
+def test_a_page_without_a_pair_or_a_fit_has_sentences(tmp_path):
+    alone = make_page(found(tmp_path / "alone", Graphs(effects={"dfs_depth": 0.3})), scale="cpu", files=[])
+    assert alone.badge.words == "not testable"
+    assert "there is nothing to compare" in alone.answer[0]
+    none = make_page(found(tmp_path / "none", Graphs(flat=True)), scale="cpu", files=[])
+    assert none.lead is None
+    html = render(none)
+    assert "has no fit: the expected depth is constant" in html
+    assert "nothing to draw" in html

@@ -8,21 +8,26 @@ model that gives every token of an instance the same depth would have shares, to
 such models: differences between instances make them, and shuffling within instances does not break them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from anira.measure.brevo.explained import Explained, Moments
+from anira.measure.brevo.explained import Explained, Moments, Shares
 from anira.measure.brevo.tokens import STATE, STRUCTURE, AnswerTokens
-from anira.measure.statistics.estimates import Floats, Ints
+from anira.measure.statistics.bootstrap import DRAWS, bootstrap, resamples
+from anira.measure.statistics.estimates import Estimate, Floats, Ints, percentile
 from anira.measure.statistics.linear_fit import without_means
-from anira.measure.statistics.nulls import orders_within
+from anira.measure.statistics.nulls import Null, orders_within
+from anira.measure.tidy import Row, joined, make_row
 
 EXPECTED: Final = "expected_depth"
 ARGMAX: Final = "argmax_depth"
 POSITION: Final = ("position", "position_squared", "is_first")
 """The number of a node in its answer, its square, and whether it is the first, which `<ans>` predicts."""
+UNDEFINED: Final = "within instances the features explain nothing"
+_MOVED: Final = {"state": (*STATE, "remaining"), "structure": [name for name in STRUCTURE if name != "remaining"]}
 _FLAT = 1e-9
 
 
@@ -51,6 +56,75 @@ def added_by_groups(
         structure=explained.added(EXPECTED, [*given, *state], structure, by_group=True),
         state=explained.added(EXPECTED, [*given, *structure], state, by_group=True),
     )
+
+
+def group_estimates(
+    tokens: AnswerTokens, moments: Moments, *, rng: np.random.Generator, draws: int
+) -> Iterator[tuple[str, str, Estimate, Null | None]]:
+    """Yield what the groups add within instances, and the state's share of it in four readings.
+
+    The readings: within instances; with the place of a node in its answer held fixed; with `remaining`, which the paper
+    calls structural, among the features of the state; and over all tokens, where differences between instances come in.
+    """
+    statistics = {
+        "within": Shares(
+            moments_of(tokens, within=True),
+            [
+                lambda one: added_by_groups(one).structure,
+                lambda one: added_by_groups(one).state,
+                lambda one: added_by_groups(one).share,
+                lambda one: added_by_groups(one, given=POSITION).share,
+                lambda one: added_by_groups(one, **_MOVED).share,
+            ],
+            undefined=UNDEFINED,
+        ),
+        "pooled": Shares(moments, [lambda one: added_by_groups(one).share], undefined="the features explain nothing"),
+    }
+    found = bootstrap(statistics, sizes_of(tokens), rng=rng, draws=draws)
+    shuffled = shuffled_groups(tokens, rng=rng)
+    yield "group_r2", "structure", found["within"][0], Null.of(shuffled.structure)
+    yield "group_r2", "state", found["within"][1], Null.of(shuffled.state)
+    shares = [*found["within"][2:], *found["pooled"]]
+    for subset, estimate in zip(("within", "placed", "moved", "pooled"), shares, strict=True):
+        yield "state_share", subset, estimate, None
+
+
+def contrast_rows(early: AnswerTokens, online: AnswerTokens, *, seed: int = 0, draws: int = DRAWS) -> Iterator[Row]:
+    """Yield the state's share in a run of ANIRA-O less that in the run of ANIRA-E with the same seed.
+
+    It is positive if ANIRA-E follows structure and ANIRA-O the state of the search. With depth shuffled within
+    instances both shares are noise of the same kind, and the difference is around 0. Rows are those of the run of
+    ANIRA-O; the instances of each run are resampled on their own.
+    """
+    estimates, null = _contrast(early, online, np.random.default_rng(seed).spawn(4), draws)
+    for subset, estimate in zip(("within", "placed"), estimates, strict=True):
+        own = null if subset == "within" else None
+        n = len(online.instance)
+        yield make_row(online.labels, "state_share_gap", estimate, n=n, split=online.split, subset=subset, null=own)
+
+
+def _contrast(
+    early: AnswerTokens, online: AnswerTokens, streams: Sequence[np.random.Generator], draws: int
+) -> tuple[list[Estimate], Null | None]:
+    whys = [f"{one.labels.variant}: {one.undefined}" for one in (early, online) if one.undefined]
+    if whys:
+        return [Estimate(None, reason=joined(*whys))] * 2, None
+    of_early, of_online = (
+        _resampled_shares(one, rng=rng, draws=draws) for one, rng in zip((early, online), streams[:2], strict=True)
+    )
+    estimates = [percentile(float(row[0]), row[1:], UNDEFINED) for row in of_online - of_early]
+    shuffled = [shuffled_groups(one, rng=rng).share for one, rng in zip((early, online), streams[2:], strict=True)]
+    return estimates, Null.of(shuffled[1] - shuffled[0])
+
+
+def _resampled_shares(tokens: AnswerTokens, *, rng: np.random.Generator, draws: int) -> Floats:
+    """Return the state's share, and it given position (2, 1 + draws): in the records, then in every resample."""
+    moments = moments_of(tokens, within=True)
+    parts = []
+    for weights in chain([None], resamples(sizes_of(tokens), rng=rng, draws=draws)):
+        explained = moments.explained(weights)
+        parts.append(np.stack([added_by_groups(explained, given=given).share for given in ((), POSITION)]))
+    return np.concatenate(parts, axis=1)
 
 
 def shuffled_groups(tokens: AnswerTokens, *, rng: np.random.Generator) -> Added:

@@ -17,10 +17,11 @@ from typing import Final
 import polars as pl
 
 from anira.config import UserError
-from anira.measure.accuracy import Accuracy, accuracy_overall
 from anira.measure.records.loading import Evaluation
+from anira.measure.records.reading import Records
+from anira.measure.splits import splits
 from anira.measure.statistics.estimates import Floats, Ints
-from anira.measure.summary import Labels, labels_of
+from anira.measure.tidy import Labels
 
 SIZE: Final = "num_nodes"
 STRUCTURE: Final = ("out_degree_dep", "out_degree_with_query", "in_degree", "remaining")
@@ -47,11 +48,11 @@ FEWEST: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerTokens:
-    """One row a node of a right answer, in the order of instances and positions."""
+    """One row per node of a right answer, in the order of instances and positions."""
 
     labels: Labels
-    accuracy: Accuracy
-    """Over the sizes that training rows have, or over all where there are none of those."""
+    split: str
+    """Over which sizes they go."""
     instances: int
     """Right answers."""
     instance: Ints
@@ -63,7 +64,6 @@ class AnswerTokens:
     expected_depth: Floats
     argmax_depth: Floats
     """The most probable depth."""
-    warnings: tuple[str, ...]
 
     @property
     def undefined(self) -> str:
@@ -74,24 +74,22 @@ class AnswerTokens:
         return "the expected depth is constant" if self.expected_depth.std() < 1e-6 else ""
 
 
-def read_answer_tokens(evaluation: Evaluation) -> AnswerTokens:
+def read_answer_tokens(one: Records) -> AnswerTokens:
     """Read what the regression needs from the records of one evaluation."""
-    instances = evaluation.collect(evaluation.instances.sort("knob", "instance_id"))
-    labels = labels_of(evaluation, instances)
-    if labels.task != "brevo":
-        raise UserError(f"{evaluation.folder} has records of task {labels.task!r}, not of brevo")
-    tokens = _with_read(_answer_rows(evaluation, instances.filter("correct")))
+    if one.labels.task != "brevo":
+        raise UserError(f"{one.evaluation.folder} has records of task {one.labels.task!r}, not of brevo")
+    right = one.instances.filter("correct")
+    tokens = _with_read(_answer_rows(one.evaluation, right))
     return AnswerTokens(
-        labels=labels,
-        accuracy=accuracy_overall(instances, seen_only="seen" in instances["split"]),
-        instances=int(instances["correct"].sum()),
+        labels=one.labels,
+        split=next(iter(splits(one.instances))),
+        instances=len(right),
         instance=tokens["instance"].cast(pl.Int64).to_numpy(),
         size=tokens[SIZE].cast(pl.Int64).to_numpy(),
         position=tokens["place"].cast(pl.Int64).to_numpy(),
         features={name: tokens[name].cast(pl.Float64).to_numpy() for name in FEATURES},
         expected_depth=tokens["depth"].to_numpy(),
         argmax_depth=tokens["argmax"].cast(pl.Float64).to_numpy(),
-        warnings=evaluation.warnings,
     )
 
 

@@ -5,29 +5,19 @@ taken off first, which gives the same coefficients (Frisch, Waugh, Lovell) and 2
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from scipy.linalg import qr
 from statsmodels.regression.linear_model import OLS
 
-from anira.measure.statistics.estimates import LEVEL, Estimate, Floats, Ints, corrected_for_number
+from anira.measure.statistics.estimates import LEVEL, Estimate, Floats, Ints
 from anira.measure.statistics.nulls import Null, orders_within
 
 INTERCEPT: Final = "intercept"
 _DEPENDENT = 1e-9  # a share of a column below this, left by the others, is rounding
 _REASON = "constant, or determined by the other features"
-
-
-@dataclass(frozen=True)
-class Coefficient:
-    """Depth for one more of a feature, the others held fixed."""
-
-    estimate: Estimate
-    p_value: float | None
-    """Of no effect."""
 
 
 class LinearFit:
@@ -37,7 +27,7 @@ class LinearFit:
 
     >>> x, depth, instance = np.array([0.0, 1.0, 0.0, 2.0]), np.array([1.0, 3.0, 9.0, 13.0]), np.array([0, 0, 1, 1])
     >>> fit = LinearFit({"x": x}, depth, instance, groups=instance)
-    >>> round(fit.coefficients["x"].estimate.value, 6), round(fit.r2, 6)
+    >>> round(fit.coefficients["x"].value, 6), round(fit.r2, 6)
     (2.0, 1.0)
     """
 
@@ -57,18 +47,16 @@ class LinearFit:
         self._undefined = [name for name in names if name not in self._names.values()]
 
     @cached_property
-    def coefficients(self) -> dict[str, Coefficient]:
-        """The coefficients by feature; those that the tokens do not determine say so."""
-        out = {name: Coefficient(Estimate(None, reason=_REASON), None) for name in self._undefined}
+    def coefficients(self) -> dict[str, Estimate]:
+        """The coefficients by feature: depth for one more of it; those that the tokens do not determine say so."""
+        out = {name: Estimate(None, reason=_REASON) for name in self._undefined}
         if not self._names:
             return out
-        fit = self._fit()
+        clusters = {"groups": self._instance, "df_correction": True}
+        fit = OLS(self._y, self._x).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
         low, high = fit.conf_int(1 - LEVEL).T
-        for i, name in self._names.items():
-            estimate = Estimate(float(fit.params[i]), float(low[i]), float(high[i]))
-            # Without residuals errors are 0; where a coefficient is 0, too, nothing speaks against no effect.
-            out[name] = Coefficient(estimate, float(np.nan_to_num(fit.pvalues[i], nan=1.0)))
-        return out
+        values = {name: (float(fit.params[i]), float(low[i]), float(high[i])) for i, name in self._names.items()}
+        return out | {name: Estimate(*one) for name, one in values.items()}
 
     @cached_property
     def r2(self) -> float:
@@ -80,13 +68,6 @@ class LinearFit:
         """Return for each feature that is determined the weights of tokens by which its coefficient is a sum."""
         rows = np.linalg.pinv(self._x)
         return {name: rows[i] for i, name in self._names.items()}
-
-    def _fit(self) -> Any:
-        clusters = {"groups": self._instance, "df_correction": True}
-        with np.errstate(divide="ignore", invalid="ignore"):  # a fit without any residual has no error
-            fit = OLS(self._y, self._x).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
-            _ = fit.pvalues  # computed on first use, and kept
-        return fit
 
 
 def shuffled_coefficients(
@@ -113,17 +94,6 @@ def explained_by_means(depth: Floats, groups: Ints) -> float:
     """
     left = without_means(depth[:, None], groups)[:, 0]
     return float(1 - (left @ left) / (depth.var() * len(depth)))
-
-
-def holm(coefficients: Mapping[str, Coefficient]) -> dict[str, float]:
-    """Return the p-values of all coefficients that have one, corrected for their number.
-
-    >>> one, other = Coefficient(Estimate(0.3), 0.01), Coefficient(Estimate(0.2), 0.04)
-    >>> holm({"hub": one, "frontier": other, "constant": Coefficient(Estimate(None), None)})
-    {'hub': 0.02, 'frontier': 0.04}
-    """
-    tested = {name: one.p_value for name, one in coefficients.items() if one.p_value is not None}
-    return dict(zip(tested, corrected_for_number(list(tested.values())).tolist(), strict=True))
 
 
 def without_means(columns: Floats, groups: Ints) -> Floats:

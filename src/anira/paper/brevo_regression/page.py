@@ -1,300 +1,241 @@
-"""The page of BREVO's regression: which features of a node explain the depth that was spent on it."""
+"""The page: which features of a node explain the depth that was spent on it, and whether structure or state does."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import polars as pl
 
-from anira.measure.brevo.contrast import Contrast
-from anira.measure.brevo.regression import SHOWN, SMALLEST_DELTA, MainRow, RegressionFigures, Stage
-from anira.measure.brevo.tokens import FEATURES, SIZE
-from anira.measure.claims.knob import Claim
-from anira.measure.statistics.estimates import Estimate
-from anira.measure.statistics.nulls import Null
-from anira.paper.brevo_regression.tables import Paper, PaperVariant, RegressionRun, coefficient_table, labels
-from anira.site.drawing.dots import dots_figure
-from anira.site.drawing.style import Style, styles
-from anira.site.plain import short
-from anira.site.sheet.cells import null_text
-from anira.site.sheet.sheet import Section, Sheet, Table
-from anira.site.sheet.verdicts import verdict_sections
+from anira.measure import quantity
+from anira.measure.brevo.regression import OTHER_READING, SHOWN, STACKED
+from anira.measure.brevo.tokens import FEATURES
+from anira.measure.tidy import find
+from anira.paper.brevo_regression.measure import NAMES, PAPER, Found
+from anira.site import SMOKE, Badge, Cell, ChartPart, Page, Section, TablePart, Tone, amount, read_notes
+from anira.site.charts import interval_chart
+from anira.site.tables import Column, estimate_cell, estimate_table, null_cell
+from anira.site.verdicts import claim_note
 
-__all__ = ["RegressionRun", "regression_sheet"]
-
-PANELS = {
-    "coefficient": "given graph size",
-    "given_position": "given graph size and position",
-    "within": "within instances",
+_GROUPS: Final = {"structure": "structure adds", "state": "state of the search adds"}
+_SHARES: Final = (
+    Column("state_share", "state's share", "within"),
+    Column("state_share", "at equal place", "placed"),
+    Column("state_share", "remaining counted as state", "moved"),
+    Column("state_share", "over all tokens, at equal N", "pooled"),
+)
+_MODELS: Final = {
+    "linear": "final model, N a number",
+    "categorical": "final model, N a category",
+    "linear_without_read": "final model without READ, N a number",
+    "categorical_without_read": "final model without READ, N a category",
+    "argmax": "final model of the most probable depth, N a category",
+    "probes": "all features but READ, N a category",
+    "by_size": "N alone",
+    "by_position": "place in the answer alone",
+    "by_both": "N x place alone",
+    "model": "N and the four features",
+    "model_and_position": "N x place and the four features",
+    "probes_and_position": "N x place and all features but READ",
 }
-"""Estimate of a row of the fixed model -> title of its drawing."""
-_SHORT = {"out_degree_dep": "hub (out-degree)", "frontier_ready": "search frontier", "newly_enabled": "newly enabled"}
+_GAINS: Final = {
+    "read": "READ adds to all other features",
+    "improvement": "N a category adds to N a number",
+    "expected_gain": "expected depth over the most probable depth",
+}
+_EFFECTS: Final = {"node_effect": "at equal N", "node_effect_placed": "at equal N and place", "node_effect_within": ""}
+_STAGES: Final = (
+    Column("node_correlation", "r with depth"),
+    Column("node_vif", "VIF"),
+    Column("node_delta", "R2 lost, all kept"),
+    Column("final_effect", "coefficient"),
+    Column("final_delta", "R2 lost, N a number"),
+    Column("final_delta_sized", "R2 lost, N a category"),
+    Column("final_retention", "retention"),
+)
+_TONES: Final[Mapping[str, Tone]] = {"supported": "yes", "contradicted": "no"}
+_CAPTION: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds; grey: shuffled depth."
+_TABLE: Final = "Means over seeds with 95% t intervals."
 
-Runs = Mapping[str, RegressionRun]
-"""Label -> run."""
 
-
-def regression_sheet(
-    runs: Sequence[RegressionRun], contrasts: Sequence[Contrast], claims: Sequence[Claim], paper: Paper
-) -> Sheet:
-    """Return the page about some runs, pairs of them, and the verdicts over seeds."""
-    named = dict(zip(labels(runs), runs, strict=True))
-    fitted = {label: run for label, run in named.items() if not run.figures.undefined}
-    return Sheet(
-        name="brevo-regression",
-        title="BREVO: what explains the depth of an answer token?",
-        runs=[_about(label, run) for label, run in named.items()],
+def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+    """Return the page."""
+    words = [claim.verdict.word for claim in found.claims] or ["not testable"]
+    return Page(
+        title="BREVO: does ANIRA-E follow the structure of the graph, and ANIRA-O the search?",
+        badge=Badge(words[0], _TONES.get(words[0], "open")),
+        answer=[*_answer(found), *[SMOKE] * (scale == "smoke")],
+        lead=_lead(found),
+        verdicts=[claim_note(claim, "ANIRA-O against ANIRA-E") for claim in found.claims],
         sections=[
-            *_missing(named),
-            *(_compared(fitted, runs, paper) if fitted else ()),
-            _contrasts(contrasts),
-            *(_explained(fitted, paper) if fitted else ()),
-            *verdict_sections(claims),
+            _coefficients(found),
+            Section(title="Structure or state?", parts=[_groups(found), _shares(found)]),
+            Section(title="How much is explained", parts=[_explained(found)]),
+            Section(title="The four stages", parts=[_stages(found, variant) for variant in _variants(found)]),
+            Section(title="How to read this page", notes=read_notes("anira.paper.brevo_regression")),
         ],
+        files=files,
+        command=f"anira reproduce brevo-regression --scale {scale}",
     )
 
 
-def _missing(named: Runs) -> list[Section]:
+def _answer(found: Found) -> list[str]:
+    """Say the verdict, how little it rests on, and how much N and place explain without any feature."""
+    claim = next(iter(found.claims), None)
+    first = (
+        f"That ANIRA-E follows structure and ANIRA-O the state of the search is {claim.verdict.word}: "
+        f"{claim.verdict.reason}."
+        if claim
+        else "No run of ANIRA-O has the seed of a run of ANIRA-E: there is nothing to compare."
+    )
+    added = [
+        f"{NAMES[one]} {_text(found, 'group_r2', 'structure', one)} and {_text(found, 'group_r2', 'state', one)}"
+        for one in _variants(found)
+    ]
+    alone = [
+        f"{NAMES[one]} {_text(found, 'node_r2', 'by_both', one)} and {_text(found, 'node_r2', 'probes', one)}"
+        for one in _variants(found)
+    ]
+    return [
+        first,
+        f"Of the variance within instances structure and state add: {'; '.join(added)}.",
+        f"Graph size and place in the answer alone explain, and all features with N: {'; '.join(alone)}.",
+        *_missing(found),
+    ]
+
+
+def _missing(found: Found) -> list[str]:
     """Say which runs have nothing to fit, and why."""
-    lines = [f"{label}: {run.figures.undefined}." for label, run in named.items() if run.figures.undefined]
-    return [Section(title="Runs without a fit", text=lines)] if lines else []
+    rows = found.runs.filter(quantity="node_r2", subset="categorical").filter(pl.col("value").is_null())
+    return [f"{row['run_id']} has no fit: {row['reason']}." for row in rows.iter_rows(named=True)]
 
 
-def _compared(fitted: Runs, runs: Sequence[RegressionRun], paper: Paper) -> list[Section]:
-    """Return what is the same model in every run."""
-    looks = styles({label: run.figures.labels.variant for label, run in fitted.items()})
-    return [_coefficients(fitted, coefficient_table(runs, paper), looks, paper), _groups(fitted, looks)]
+def _lead(found: Found) -> ChartPart | None:
+    keys = {(one, "group_r2", group): f"{NAMES[one]}: {words}" for one in NAMES for group, words in _GROUPS.items()}
+    title = "share of the variance of depth within instances"
+    return _intervals(found, keys, name="groups", title="What structure and state add to each other", axis=title)
 
 
-def _explained(fitted: Runs, paper: Paper) -> list[Section]:
-    """Return what each run chose in the four stages."""
-    found = [(label, run.figures) for label, run in fitted.items()]
-    return [_fits(fitted, paper), *(_stages(label, one, paper.get(one.labels.variant)) for label, one in found)]
+def _intervals(
+    found: Found, keys: Mapping[tuple[str, str, str], str], *, name: str, title: str, axis: str
+) -> ChartPart | None:
+    """Return estimates by variant, quantity and subset one below the other; None where there are none."""
+    places = pl.DataFrame([(*key, label) for key, label in keys.items()], schema=_KEY, orient="row")
+    both = pl.concat([found.seeds, found.runs]).join(places, on=_KEY[:3], maintain_order="left").drop_nulls("value")
+    if both.is_empty():
+        return None
+    known = [(label, PAPER[one].get(what, {}).get(subset)) for (one, what, subset), label in keys.items()]
+    paper = pl.DataFrame(known, schema={"label": pl.String, "value": pl.Float64}, orient="row").drop_nulls()
+    shown = both.select("label", "seed", "value", "low", "high", "null_low", "null_high")
+    order = [label for label in keys.values() if label in set(shown["label"])]
+    caption = f"{_CAPTION} Hollow: the paper." if len(paper) else _CAPTION
+    chart = interval_chart(shown, order=order, title=axis, paper=paper)
+    return ChartPart(name=name, title=title, chart=chart, caption=caption)
 
 
-def _about(label: str, run: RegressionRun) -> dict[str, str]:
-    figures = run.figures
-    return {
-        "label": label,
-        "right answers": f"{figures.instances:,}",
-        "their tokens": f"{figures.tokens:,}",
-        "accuracy, seen sizes": figures.accuracy.exact.text(3),
-        "the commonest answer": f"{figures.accuracy.majority:.3f}",
-        "step": f"{figures.labels.step:,}",
-        "run": f"{figures.labels.run_id} ({run.origin})",
-        "warnings": "; ".join(figures.warnings) or "none",
-    }
+_KEY: Final = ["variant", "quantity", "subset", "label"]
 
 
-def _coefficients(fitted: Runs, table: pl.DataFrame, looks: Mapping[str, Style], paper: Paper) -> Section:
-    words = {name: _SHORT.get(name, FEATURES[name]) for name in SHOWN}
-    panels = []
-    for value, title in PANELS.items():
-        part = table.select(
-            "label",
-            pl.col("feature").alias("key"),
-            pl.col(value).alias("value"),
-            pl.col(f"{value}_low").alias("low"),
-            pl.col(f"{value}_high").alias("high"),
-            paper=pl.col("paper") if value == "coefficient" else pl.lit(None, dtype=pl.Float64),
-        )
-        below = "iterations for one more of the feature"
-        panels.append(dots_figure(part, words, looks, name=f"brevo-{value}", title=title, below=below))
-    rows = [
-        _main_cells(label, run.figures.main[i], paper.get(run.figures.labels.variant))
-        for i in range(len(SHOWN))
-        for label, run in fitted.items()
+def _coefficients(found: Found) -> Section:
+    keys = {(one, "node_effect", name): f"{NAMES[one]}: {FEATURES[name]}" for name in SHOWN for one in NAMES}
+    axis = "iterations for one more of the feature, at equal N"
+    chart = _intervals(found, keys, name="effects", title="The paper's four features", axis=axis)
+    tables = [
+        _effects(found, SHOWN, "", "The paper's four features, frontier as the nodes that are ready"),
+        _effects(found, STACKED, OTHER_READING, "The same, frontier as the nodes that were met"),
     ]
-    return Section(
-        title="The paper's four features",
-        looks=looks,
-        panels=panels,
-        tables=[Table("coefficients", rows)],
-        below="Bars are 95% intervals, clustered by instance. Hollow markers: the paper's figures.",
-    )
+    text = [] if chart else ["No run has a fit, so there is nothing to draw."]
+    return Section(title="Coefficients", text=text, parts=[*([chart] if chart else []), *tables], open=True)
 
 
-def _main_cells(label: str, row: MainRow, paper: PaperVariant | None) -> dict[str, str]:
-    value = paper.coefficients.get(row.feature) if paper else None
-    return {
-        "feature": FEATURES[row.feature],
-        "run": label,
-        "paper": "-" if value is None else f"{value:+.3f}",
-        "given size": short(row.coefficient, 3),
-        "p (Holm)": _p(row.p_value),
-        "given size and position": short(row.given_position, 3),
-        "within instances": short(row.within, 3),
-        "null, given size": null_text(row.null),
-        "null, within": null_text(row.null_within),
-    }
+def _effects(found: Found, names: Sequence[str], ending: str, title: str) -> TablePart:
+    rows = []
+    for name in names:
+        for one in _variants(found):
+            sized, placed, within = (find(found.seeds, what, subset=name + ending, variant=one) for what in _EFFECTS)
+            known = "frontier_ready" if name == "frontier_stack" else name
+            cells = [_paper(one, "node_effect", known), estimate_cell(sized), null_cell(sized), estimate_cell(placed)]
+            rows.append([Cell(FEATURES[name]), Cell(NAMES[one]), *cells, estimate_cell(within), null_cell(within)])
+    heads = ["feature", "model", "paper", "at equal N", "shuffled", "at equal N and place", "within instances"]
+    return TablePart(title=title, caption=_TABLE, head=[Cell(one) for one in (*heads, "shuffled")], rows=rows)
 
 
-def _stages(label: str, figures: RegressionFigures, paper: PaperVariant | None) -> Section:
-    chosen = [FEATURES[row.feature] for row in figures.final if row.feature != SIZE]
-    words = f"The final model has N and {', '.join(chosen)}." if chosen else "Nothing but N is left in the final model."
-    final = [_final_cells(row, paper) for row in figures.final]
-    if figures.intercept and final:
-        final.append(
-            {**dict.fromkeys(final[0], "-"), "feature": "intercept", "coefficient": short(figures.intercept, 3)}
-        )
-    return Section(
-        title=f"The four stages: {label}",
-        text=[words],
-        tables=[
-            Table(f"{label}: stages 1 and 2", [_stage_cells(row) for row in figures.stages]),
-            Table(f"{label}: final model", final),
+def _groups(found: Found) -> TablePart:
+    columns = [Column("group_r2", words, group) for group, words in _GROUPS.items()]
+    return estimate_table(
+        found.seeds,
+        {NAMES[one]: {"variant": one} for one in _variants(found)},
+        columns,
+        title="What each group adds to the other, within instances",
+        first="model",
+        caption=_TABLE,
+        heads=[Cell("shuffled", one.title) for one in columns],
+        more=lambda name: [
+            null_cell(find(found.seeds, one.quantity, subset=one.subset, variant=_variant(name))) for one in columns
         ],
-        below=f"Features with a \u0394R\u00b2 above {SMALLEST_DELTA:.1%} go into the final model; N always does.",
     )
 
 
-def _stage_cells(row: Stage) -> dict[str, str]:
-    return {
-        "feature": FEATURES[row.feature],
-        "group": row.group,
-        "r with depth": "undefined" if row.correlation is None else f"{row.correlation:+z.3f}",
-        "stage 1": _dropped(row.dropped) if row.dropped else "kept",
-        "VIF": "-" if row.vif is None else f"{row.vif:.1f}",
-        "\u0394R\u00b2, %": _percent(row.delta),
-    }
-
-
-def _final_cells(row: Stage, paper: PaperVariant | None) -> dict[str, str]:
-    def known(name: str, form: str, scale: float = 1.0) -> str:
-        value = getattr(paper, name).get(row.feature) if paper else None
-        return "-" if value is None else format(scale * value, form)
-
-    return {
-        "feature": FEATURES[row.feature],
-        "coefficient": _shown(row.coefficient, 3),
-        "paper's": known("final", "+.3f"),
-        "\u0394R\u00b2, N a number, %": _percent(row.delta_linear),
-        "paper's, number": known("delta_linear", ".2f", 100),
-        "\u0394R\u00b2, N a category, %": _percent(row.delta_categorical),
-        "paper's, category": known("delta_categorical", ".2f", 100),
-        "retention": _shown(row.retention, 2),
-        "paper's, retention": known("retention", ".2f"),
-    }
-
-
-def _fits(fitted: Runs, paper: Paper) -> Section:
-    found = [(label, run.figures, paper.get(run.figures.labels.variant)) for label, run in fitted.items()]
-    fits = [
-        {
-            "run": label,
-            "N a number": _percent(figures.fits.linear),
-            "paper's, number": f"{100 * known.r2_linear:.2f}" if known else "-",
-            "N a category": _percent(figures.fits.categorical),
-            "paper's, category": f"{100 * known.r2_categorical:.2f}" if known else "-",
-            "more by category": _percent(figures.fits.improvement),
-            "most probable depth": _percent(figures.fits.argmax),
-            "more by expected depth": _percent(figures.fits.expected_gain),
-            "paper's, expected": f"{100 * known.expected_gain:.0f}" if known else "-",
-        }
-        for label, figures, known in found
-        if figures.fits
-    ]
-    control = [
-        {
-            "run": label,
-            "position": f"{100 * figures.position.by_position:.1f}",
-            "N": f"{100 * figures.position.by_size:.1f}",
-            "N and position": f"{100 * figures.position.by_both:.1f}",
-            "N and the four features": f"{100 * figures.position.model:.1f}",
-            "N, position and the four features": f"{100 * figures.position.model_and_position:.1f}",
-            "r of mean and largest depth of predecessors": _number(figures.read_correlation),
-            "these two add": _percent(figures.fits.read if figures.fits else None),
-        }
-        for label, figures, _ in found
-        if figures.position
-    ]
-    return Section(
-        title="How much is explained, in %",
-        text=["R\u00b2 of the final model, for expected and for most probable depth; then what position alone gives."],
-        tables=[Table("R2 of the final model", fits), Table("position control and READ", control)],
-    )
-
-
-def _groups(fitted: Runs, looks: Mapping[str, Style]) -> Section:
-    rows, drawn = [], []
-    for label, run in fitted.items():
-        groups = run.figures.groups
-        if groups is None:
-            continue
-        for key, one in (("structure", groups.structure), ("state", groups.state)):
-            drawn.append({"label": label, "key": key, "value": one.value, "low": one.low, "high": one.high})
-        rows.append(
-            {
-                "run": label,
-                "structure adds, %": _percent(groups.structure),
-                "state adds, %": _percent(groups.state),
-                "state's share": short(groups.share, 3),
-                "given position": short(groups.share_given_position, 3),
-                "remaining counted as state": short(groups.share_moved, 3),
-                "over all tokens, given size": short(groups.share_pooled, 3),
-                "null, structure, %": _null_percent(groups.null_structure),
-                "null, state, %": _null_percent(groups.null_state),
-            }
-        )
-    table = pl.DataFrame(drawn, infer_schema_length=None).with_columns(
-        pl.col("value", "low", "high").cast(pl.Float64) * 100, paper=pl.lit(None, dtype=pl.Float64)
-    )
-    words = {"structure": "structural features", "state": "execution state"}
-    figure = dots_figure(
-        table,
-        words,
-        looks,
-        name="brevo-groups",
-        title="what one adds to the other",
-        below="% of the variance within instances",
-    )
-    return Section(
-        title="Structure or state?", looks=looks, panels=[figure], tables=[Table("structure and state", rows)]
-    )
-
-
-def _contrasts(contrasts: Sequence[Contrast]) -> Section:
+def _shares(found: Found) -> TablePart:
+    """Return the state's share in each model, and the gap between the two."""
     rows = [
-        {
-            "seed": str(one.seed),
-            "runs": one.runs,
-            "O less E": short(one.difference, 3),
-            "given position": short(one.given_position, 3),
-            "null": null_text(one.null),
-            "obstacle": one.obstacle or "none",
-        }
-        for one in contrasts
+        [
+            Cell(NAMES[one]),
+            *(estimate_cell(find(found.seeds, c.quantity, subset=c.subset, variant=one)) for c in _SHARES),
+        ]
+        for one in _variants(found)
     ]
-    return Section(
-        title="ANIRA-O beside ANIRA-E",
-        text=() if rows else ["No run of ANIRA-O has the seed of a run of ANIRA-E: there is nothing to compare."],
-        tables=[Table("state's share in ANIRA-O less that in ANIRA-E", rows)],
+    gaps = [find(found.seeds, "state_share_gap", subset=column.subset) for column in _SHARES]
+    rows.append([Cell("ANIRA-O less ANIRA-E, points"), *map(estimate_cell, gaps)])
+    rows.append([Cell("the same, shuffled"), *map(null_cell, gaps)])
+    head = [Cell("model"), *(column.head for column in _SHARES)]
+    return TablePart(title="The state's share of the two", caption=_TABLE, head=head, rows=rows)
+
+
+def _explained(found: Found) -> TablePart:
+    subjects = {("node_r2", key): words for key, words in _MODELS.items()}
+    subjects |= {("node_r2_gain", key): f"{words}, points" for key, words in _GAINS.items()}
+    variants = _variants(found)
+    rows = []
+    for (what, subset), words in subjects.items():
+        pairs = [(_paper(one, what, subset), _cell(found, what, subset, one)) for one in variants]
+        rows.append([Cell(words), *(cell for pair in pairs for cell in pair)])
+    head = [Cell(text) for one in variants for text in (f"paper, {NAMES[one]}", NAMES[one])]
+    return TablePart(
+        title="Share of the variance of expected depth", caption=_TABLE, head=[Cell("explained by"), *head], rows=rows
     )
 
 
-def _percent(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "-"
-    value, low, high = (None if one is None else 100 * one for one in (estimate.value, estimate.low, estimate.high))
-    return short(Estimate(value, low, high, estimate.reason), 2)
+def _stages(found: Found, variant: str) -> TablePart:
+    """Return what became of each feature; the remark of a cell says in how many seeds it did not come so far."""
+    rows = []
+    for name, words in FEATURES.items():
+        cells = []
+        for column in _STAGES:
+            cell, paper = _cell(found, column.quantity, name, variant), _paper(variant, column.quantity, name)
+            cells.append(
+                cell if paper.text == "-" else Cell(cell.text, f"{cell.small} paper {paper.text}", cell.remark)
+            )
+        rows.append([Cell(words), *cells])
+    head = [Cell("feature"), *(column.head for column in _STAGES)]
+    caption = "Means over those seeds in which a feature came so far; pointing at a cell says in how many it did not."
+    return TablePart(title=f"{NAMES[variant]}: four stages", caption=caption, head=head, rows=rows)
 
 
-def _null_percent(null: Null | None) -> str:
-    """Write a null of a share of variance in percent."""
-    return "-" if null is None else f"{100 * null.mean:.2f} [{100 * null.low:.2f}, {100 * null.high:.2f}]"
+def _paper(variant: str, what: str, subset: str) -> Cell:
+    value = PAPER[variant].get(what, {}).get(subset)
+    return Cell("-" if value is None else amount(value, quantity(what)))
 
 
-def _dropped(reason: str) -> str:
-    """Write why a feature went; another feature in the reason gets its words."""
-    why, _, name = reason.partition(" with ")
-    return f"dropped: {why} with {FEATURES[name]}" if name else f"dropped: {why}"
+def _cell(found: Found, what: str, subset: str, variant: str) -> Cell:
+    return estimate_cell(find(found.seeds, what, subset=subset, variant=variant))
 
 
-def _shown(estimate: Estimate | None, digits: int) -> str:
-    return "-" if estimate is None else short(estimate, digits)
+def _text(found: Found, what: str, subset: str, variant: str) -> str:
+    return _cell(found, what, subset, variant).text
 
 
-def _p(value: float | None) -> str:
-    return "undefined" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+def _variants(found: Found) -> list[str]:
+    return [name for name in NAMES if name in found.seeds["variant"]]
 
 
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
+def _variant(name: str) -> str:
+    return next(variant for variant, words in NAMES.items() if words == name)

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from anira.measure import measure, over_seeds
+from anira.measure import over_seeds, verdict_rows
 from anira.measure.claims.knob import Claim
 from anira.measure.claims.parse_state import judge_reading
 from anira.measure.mano.parse_state import parse_state_rows
@@ -29,8 +29,6 @@ PAPER: Final = {
 }
 """Term of the piecewise model -> the paper's coefficient for ANIRA-E."""
 PAPER_R2: Final = 0.63
-_BESIDE: Final = ("accuracy", "majority", "need", "slope", "expected_slope")
-"""What verdicts and the comparison with size need of all that is measured of a run."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,7 @@ class Found:
 
 def measured(folders: Sequence[Path], *, draws: int = DRAWS) -> Found:
     """Measure evaluation folders of runs of MANO that differ in variant and seed."""
-    own = make_table(_rows(folders, draws))
-    beside = measure(folders, draws=draws).filter(pl.col("quantity").is_in(_BESIDE))
-    table = pl.concat([own, beside])
+    table = make_table(_rows(folders, draws))
     return Found(table, over_seeds(table), judge_reading(table))
 
 
@@ -57,3 +53,4 @@ def _rows(folders: Sequence[Path], draws: int) -> Iterator[Row]:
     for run in read_runs(folders):
         yield from parse_state_rows(run.main, draws=draws)
         yield from work_rows(run.main)
+        yield from verdict_rows(run, draws=draws)

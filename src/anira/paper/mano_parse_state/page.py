@@ -10,6 +10,7 @@ from anira.measure.tidy import find
 from anira.paper.mano_parse_state.measure import NAMES, PAPER, PAPER_R2, Found
 from anira.site import SMOKE, Cell, ChartPart, Page, Section, TablePart, read_notes
 from anira.site.charts import Legend, interval_chart
+from anira.site.style import COLOURS
 from anira.site.tables import Column, estimate_cell, estimate_table, null_cell
 from anira.site.verdicts import claim_note, claims_badge
 
@@ -171,8 +172,23 @@ def _states_chart(found: Found, prefix: str) -> ChartPart:
         .mark_point(size=20, opacity=0.6)
         .encode(x=x, xOffset=offset, y=y, color=_LEGEND.colour, tooltip=["label:N", "seed:O", "value:Q"]),
     ]
+    caption = _CAPTION
+    if not prefix:
+        layers.append(_paper_states(x, y, offset))
+        caption += " Hollow: the paper's model of ANIRA-E, where it is a constant."
     title = f"{_MEASURES[prefix].capitalize()} by the state of the parse"
-    return ChartPart(name=f"{prefix}states", title=title, chart=alt.layer(*layers), caption=_CAPTION)
+    return ChartPart(name=f"{prefix}states", title=title, chart=alt.layer(*layers), caption=caption)
+
+
+def _paper_states(x: alt.X, y: alt.Y, offset: alt.XOffset) -> alt.Chart:
+    """Mark the paper's depth in the states for which its model has one number and no slope."""
+    states = [term.removesuffix(" constant") for term in PAPER if term.endswith("constant")]
+    flat = [one for one in states if not any(f"{one} {slope}" in PAPER for slope in ("s_t", "d_t"))]
+    rows = [(NAMES["anira-e"], _state(one), PAPER[f"{one} constant"]) for one in flat]
+    table = pl.DataFrame(rows, schema=["label", "subset", "value"], orient="row")
+    marks = alt.Chart(table).mark_point(size=90, filled=False, strokeWidth=2, shape="diamond", color=COLOURS[0])
+    made: alt.Chart = marks.encode(x=x, xOffset=offset, y=y, tooltip=["label:N", "subset:N", "value:Q"])
+    return made
 
 
 def _states_table(found: Found, prefix: str) -> TablePart:
