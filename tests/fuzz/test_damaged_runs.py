@@ -5,7 +5,6 @@ A command that refuses changes nothing, and no command touches what lies outside
 
 import contextlib
 import hashlib
-import html
 import io
 import os
 import random
@@ -15,7 +14,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from matplotlib.figure import Figure
 from tests.fuzz.damage import DAMAGES, Place
 from tests.training_support import begin, metrics, tiny_config, train_tiny
 
@@ -35,21 +33,6 @@ COMMANDS = {
 WEIGHTS = {"analyze": 6, "evaluate": 3, "generate": 4, "resume": 3, "go on": 2, "report": 3}
 
 LAST = ("checkpoints/step-8", "records/final/evaluation.json", "config.json")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sketches():
-    """In a page stands what a chart shows instead of its drawing, which takes most of the time of a page."""
-
-    def sketch(figure, file, **options):
-        named = ("get_xydata", "get_text", "get_path", "get_paths", "get_offsets")
-        shown = [str(getattr(one, name)()) for one in figure.findobj() for name in named if hasattr(one, name)]
-        assert len(shown) > 10
-        file.write(f'<svg viewBox="0 0 1 1">{html.escape(" ".join(shown))}</svg>')
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", sketch)
-        yield
 
 
 class Stop(Exception):

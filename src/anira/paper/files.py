@@ -1,56 +1,16 @@
-"""The files of an experiment: its page, its tables, its figures as JSON; and the records of its runs."""
+"""Where the records of runs are, or are made: in the run, or beside it where the run is published."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from anira.config import UserError, json_text, replacing, to_dict, write_file, write_files
+from anira.config import UserError, replacing, write_file
 from anira.config.folder import inside
 from anira.evaluation import EvaluationConfig
-from anira.measure.claims.knob import Claim
-from anira.measure.csv import csv_text
 from anira.measure.records.stored import read_asked
-from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.site.sheet.sheet import Sheet, sheet_page, sheet_text
+from anira.paper.setting import Setting, UsedRun
 from anira.training.evaluating import evaluate_run
-
-
-def make_files(
-    setting: Setting,
-    sheet: Sheet,
-    *,
-    runs: Sequence[UsedRun],
-    figures: Sequence[Any],
-    tables: Mapping[str, pl.DataFrame],
-    claims: Mapping[str, Sequence[Claim]] | None = None,
-    beside: Mapping[str, Any] | None = None,
-) -> Outcome:
-    """Write NAME.json, a CSV for each table by its name, and NAME.html; return what was made.
-
-    `figures` has a dataclass for each of the runs, in their order; `beside` is what else the JSON says.
-    """
-    used = [
-        {
-            "preset": run.preset,
-            "found": run.found,
-            "differs": list(run.differs),
-            "shrunk": list(run.shrunk),
-            **to_dict(one),
-        }
-        for run, one in zip(runs, figures, strict=True)
-    ]
-    judged = {key: [to_dict(claim) for claim in found] for key, found in (claims or {}).items()}
-    found = {"experiment": sheet.name, "scale": setting.scale, **(beside or {}), "runs": used, "claims": judged}
-    contents = {
-        f"{sheet.name}.json": json_text(found, indent=2) + "\n",
-        **{f"{name}.csv": csv_text(table) for name, table in tables.items()},
-        f"{sheet.name}.html": sheet_page(sheet),
-    }
-    write_files({setting.out / name: text for name, text in contents.items()})
-    files = tuple(setting.out / name for name in contents)
-    return Outcome(files=files, runs=tuple(runs), text=sheet_text(sheet), claims=claims or {})
 
 
 def evaluated(run: UsedRun, name: str, wanted: EvaluationConfig, setting: Setting) -> Path:

@@ -10,7 +10,8 @@ from anira.config import UserError
 from anira.evaluation import EvaluationConfig, Overlap, evaluate
 from anira.evaluation.predict import Settings, check_one_answer, predict
 from anira.evaluation.tables import instance_table, token_table
-from anira.measure.summary import summarize
+from anira.measure import measure
+from anira.measure.tidy import find
 from anira.tasks.words import Words, WordsConfig
 
 TASK = Words(WordsConfig(min_letters=6, max_letters=6))
@@ -58,17 +59,17 @@ def test_the_knob_is_the_place_in_a_longer_word(model, tmp_path):
 
 def test_analysis_has_a_row_for_every_place(model, tmp_path):
     instances, tokens = evaluated(model, TASK, tmp_path / "e", count=20)
-    found = summarize(tmp_path / "e")
-    places = [row.knob for row in found.accuracy if row.knob is not None]
+    found = measure(tmp_path / "e", draws=50)
+    places = found.filter(quantity="accuracy")["knob"].drop_nulls().to_list()
     assert places == [1, 2, 3, 4, 5, 6]
-    assert {row.split for row in found.accuracy if row.knob is not None} == {"seen"}
+    assert set(found["split"]) == {"seen"}
     for t in places:
         answers = tokens.filter(target_kind="answer", knob=t)
-        accuracy, depth = (next(row for row in part if row.knob == t) for part in (found.accuracy, found.depth))
-        assert accuracy.exact.value == pytest.approx(answers["correct"].mean())
-        assert accuracy.exact.value == pytest.approx(instances.filter(knob=t)["correct"].mean())
-        assert depth.answer.value == pytest.approx(answers["exit_depth"].mean())
-    assert {row.probe for row in found.probes} >= {"t", "subgroup_size"}
+        accuracy, depth = find(found, "accuracy", knob=t), find(found, "depth", knob=t, subset="answer")
+        assert accuracy["value"] == pytest.approx(answers["correct"].mean())
+        assert accuracy["value"] == pytest.approx(instances.filter(knob=t)["correct"].mean())
+        assert depth["value"] == pytest.approx(answers["exit_depth"].mean())
+    assert set(found.filter(quantity="probe_pooled")["subset"]) >= {"t", "subgroup_size"}
 
 
 def test_writing_an_answer_and_reading_along_leave_the_same_records(model, tmp_path):

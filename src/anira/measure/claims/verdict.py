@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from anira.measure.accuracy import Accuracy
 from anira.measure.seeds import t_interval
 from anira.measure.statistics.estimates import Estimate
 
@@ -29,13 +28,6 @@ class Verdict:
 
     word: Word
     reason: str
-
-
-def why_silent(*accuracies: Accuracy, override: str = "") -> str:
-    """Return why runs cannot speak about their depth, or an empty string: not theirs, or nothing was learned."""
-    if override:
-        return "depths were not chosen by the policy"
-    return "" if all(one.above_majority for one in accuracies) else "accuracy is not above the majority baseline"
 
 
 def judge(evidence: Sequence[Evidence], *, smallest: float = 0.0) -> Verdict:

@@ -44,11 +44,6 @@ class Null:
         return Null(mean, low, high, bool(low <= 0 <= high or abs(mean) <= _ERRORS * error))
 
 
-def nulls_cover_zero(nulls: list[Null | None]) -> bool:
-    """Say whether every null that is defined covers zero: if not, no claim that rests on them can be believed."""
-    return all(null.covers_zero for null in nulls if null is not None)
-
-
 def knob_nulls(knob: Floats, depth: Floats, *, rng: np.random.Generator) -> tuple[Null | None, Null | None]:
     """Return the nulls of slope and Spearman with depth shuffled across instances."""
     knob_unit, knob_rank, depth_rank = standardised(knob), standardised(midranks(knob)), standardised(midranks(depth))

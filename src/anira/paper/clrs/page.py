@@ -1,5 +1,6 @@
 """The page: whether depth follows input size, and what accuracy loses at unseen sizes, subtask by subtask."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, cast
@@ -19,7 +20,8 @@ from anira.site.verdicts import claim_note, claims_badge, verdict_lines
 
 AXIS: Final = "n: input size"
 SAME: Final = "The work does not change with the size, which is a label only: there is nothing to draw against it."
-_BASELINES: Final = {"usual_answer": "commonest answer of training", "copied_input": "input copied"}
+_SHORT: Final = {"interpolation": "between", "extrapolation": "beyond"}
+_BASELINES: Final = {"usual_answer": "commonest answer", "copied_input": "input copied"}
 _ACCURACY: Final = (
     Column("accuracy", "seen sizes", split="seen"),
     *(Column("accuracy", where, split=split) for split, where in UNSEEN.items()),
@@ -41,7 +43,6 @@ _VERDICTS: Final = {
     "supported": "Depth rises with input size, where depth is needed, in {}.",
     "contradicted": "Depth does not rise with input size in {}.",
 }
-_DROPS: Final = {"supported": "drops", "contradicted": "does not drop", "inconclusive": "has no verdict yet"}
 _MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
 
 
@@ -66,11 +67,13 @@ def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
 def answer(found: Found) -> list[str]:
     """Say where depth follows size, and where accuracy drops at unseen sizes."""
     lines = verdict_lines(found.follows, _VERDICTS)
-    for i, where in enumerate(UNSEEN.values()):
-        words = [claim.verdict.word for claim in found.drops[i :: len(UNSEEN)]]
-        counts = [f"{verb} in {words.count(word)}" for word, verb in _DROPS.items() if word in words]
-        told = ", ".join(counts) or "cannot be judged in any"
-        lines.append(f"Accuracy {where} {told} of {len(words)} pairs of subtask and model.")
+    for i, (split, where) in enumerate(UNSEEN.items()):
+        counts = Counter(claim.verdict.word for claim in found.drops[i :: len(UNSEEN)])
+        told = ", ".join(f"{count} {word}" for word, count in counts.items())
+        drops: list[float] = found.seeds.filter(quantity="drop_unseen", split=split)["value"].drop_nulls().to_list()
+        ends = [f"{100 * end:.0f}" for end in (min(drops), max(drops))] if drops else []
+        size = f"is {' to '.join(ends)} points lower than at them" if ends else "is unknown"
+        lines.append(f"Accuracy {where} {size}; verdicts that it drops, by subtask and model: {told}.")
     return lines
 
 
@@ -80,26 +83,29 @@ def _overview(found: Found) -> Section:
     text = [_number(judged, len(found.follows) + len(found.drops))]
     if found.left_out:
         text.append(f"Not trained, because rows are too long: {', '.join(found.left_out)}.")
-    drops = _interval_part(found, "drop_unseen", list(UNSEEN), "Accuracy that unseen sizes lose")
-    tables = [_table(found, _ACCURACY, "Accuracy"), _table(found, _DEPTH, "Depth")]
+    drops = _interval_part(found, "drop_unseen", list(UNSEEN), "Accuracy lost between and beyond the seen sizes")
+    tables = [
+        _table(found, _ACCURACY, "Accuracy", ""),
+        _table(found, _DEPTH, "Depth", " R2: share of the variance of answer depth that its means explain."),
+    ]
     return Section(title="All subtasks", text=text, parts=[*([drops] if drops else []), *tables], open=True)
 
 
 def _number(judged: Sequence[Claim], all_claims: int) -> str:
     return (
-        f"{len(judged)} of {all_claims} verdicts can be judged: each is about a subtask, a model and a claim. Where "
+        f"{len(judged)} of {all_claims} settings can be judged, each a subtask, a model and a claim. Where "
         f"there is no effect, one in forty would still have an interval on the claimed side."
     )
 
 
-def _table(found: Found, columns: Sequence[Column], title: str) -> TablePart:
+def _table(found: Found, columns: Sequence[Column], title: str, more: str) -> TablePart:
     subjects: dict[str, dict[str, object]] = {
         f"{subtask} {name}": {"subtask": subtask, "variant": variant}
         for subtask in _subtasks(found)
         for variant, name in NAMES.items()
         if variant in found.seeds["variant"]
     }
-    caption = "Means over seeds with 95% t intervals. R2: share of the variance of depth that means by it explain."
+    caption = f"Means over seeds with 95% t intervals.{more}"
     return estimate_table(found.seeds, subjects, columns, title=title, first="subtask", caption=caption)
 
 
@@ -109,11 +115,14 @@ def _interval_part(found: Found, name: str, splits: Sequence[str], title: str) -
     rows = rows.filter(pl.col("split").is_in(splits) & ~pl.col("subtask").is_in(WITHOUT_SIZE))
     if rows.is_empty():
         return None
-    where = [pl.lit(", "), pl.col("split").replace(UNSEEN)] if len(splits) > 1 else []
+    where = [pl.lit(", "), pl.col("split").replace(_SHORT)] if len(splits) > 1 else []
     label = pl.concat_str("subtask", pl.lit(" "), pl.col("variant").replace(NAMES), *where).alias("label")
-    shown = rows.sort("subtask", "variant", "split").select(label, "seed", "value", "low", "high")
+    rows = rows.sort(
+        pl.col("subtask").cast(pl.Enum(_subtasks(found))), "variant", "split", descending=[False, False, True]
+    )
+    shown = rows.select(label, "seed", "value", "low", "high")
     order = shown["label"].unique(maintain_order=True).to_list()
-    axis = "slope of answer depth, iterations per unit of n" if name == "slope" else "drop, share of instances"
+    axis = "slope of answer depth, iterations per unit of n" if name == "slope" else "accuracy lost, share of instances"
     return ChartPart(name=name, title=title, chart=interval_chart(shown, order=order, title=axis), caption=_MARKS)
 
 

@@ -1,1 +1,0 @@
-"""Figures: one style, drawn by matplotlib, as SVG that stands inside a page."""
