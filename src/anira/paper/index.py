@@ -32,12 +32,12 @@ def write_index(out: Path) -> Path:
 
 
 def _line(out: Path, name: str, found: Mapping[str, Any]) -> list[Cell]:
-    tables = sorted(path.name for path in out.glob(f"{name}*.csv"))
+    numbers = f"{name}.csv" if (out / f"{name}.csv").exists() else f"{name}.json"
     return [
         Cell(name, link=f"{name}.html"),
         Cell(EXPERIMENTS[name].summary, wrap=True),
         Cell(EXPERIMENTS[name].place or "-"),
         Cell(found["scale"]),
         Cell(str(len(found["runs"]))),
-        Cell(tables[0] if tables else f"{name}.json", link=tables[0] if tables else f"{name}.json"),
+        Cell(numbers, link=numbers),
     ]

@@ -59,7 +59,7 @@ def evaluate_planned(
     found = Evaluated([], {}, {})
     for i, one in enumerate(planned, start=1):
         run, name = used_run(one, setting), label(one)
-        setting.tell(f"evaluating {i} of {len(planned)}: {one.label}")
+        setting.tell(f"reading {i} of {len(planned)}: {one.label}")
         made = records(run, name)
         run_id = read_asked(made[0])["run_id"]
         found.folders[run_id], found.labels[run_id] = made, name
