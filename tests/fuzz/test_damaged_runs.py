@@ -28,7 +28,7 @@ COMMANDS = {
     "generate": ("generate", "run", "+ 1 2 <ans>", "--json"),
     "resume": ("train", "--resume", "run"),
     "go on": ("train", "--resume", "run"),
-    "report": ("report", "run", "--out", "page.html", "--instances", "1"),
+    "report": ("report", "run", "--out", "page.html"),
 }
 WEIGHTS = {"analyze": 6, "evaluate": 3, "generate": 4, "resume": 3, "go on": 2, "report": 3}
 

@@ -106,4 +106,4 @@ def test_any_other_text_is_an_error_of_the_user(text: list[str]) -> None:
         assert "\n" not in str(error)
     else:
         question = " ".join(text).removesuffix(" <ans>")
-        assert task.vocab.decode(rows.ids(0)).startswith(f"<bos> {question} <ans> 5 ")
+        assert task.vocab.decode(rows.ids(0)).startswith(f"<bos> {question} <ans> ")

@@ -20,9 +20,16 @@ from anira.models.policies import (
     ThresholdRange,
     passthrough,
     policy_class,
+    registry,
 )
 from anira.testing import check_policy
 from anira.testing import policies as kit
+
+
+@pytest.fixture(autouse=True)
+def _no_policies_for_others(monkeypatch):
+    """Forget the policies that a test registers: later ones list all that are known."""
+    monkeypatch.setattr(registry, "_policies", {**registry._policies})
 
 
 @pytest.fixture(autouse=True)
