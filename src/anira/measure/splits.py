@@ -30,19 +30,3 @@ def splits(table: pl.DataFrame) -> dict[str, Ints]:
     if seen.all():
         return {SEEN: seen}
     return {ALL: np.ones_like(seen), **({SEEN: seen} if seen.any() else {})}
-
-
-def over_all(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a tidy table over every knob that was evaluated."""
-    return _preferred(table, ALL)
-
-
-def in_training(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a tidy table over the knobs of training, or over all where none is of training."""
-    return _preferred(table, SEEN)
-
-
-def _preferred(table: pl.DataFrame, split: str) -> pl.DataFrame:
-    whole = table.filter(pl.col("knob").is_null() & pl.col("split").is_in([SEEN, ALL]))
-    has = (pl.col("split") == split).any().over("run_id", "subtask", "select", "threshold", "decode")
-    return whole.filter((pl.col("split") == split) | ~has)
