@@ -2,10 +2,12 @@
 
 from anira.evaluation.evaluate import EvaluationConfig, Subject, evaluate, evaluated_cells, parse_knobs, parse_subtasks
 from anira.evaluation.overlap import Overlap
+from anira.evaluation.port import DepthModel
 from anira.evaluation.records import RecordFolder
 from anira.evaluation.sentences import SentencesConfig, evaluate_sentences
 
 __all__ = [
+    "DepthModel",
     "EvaluationConfig",
     "Overlap",
     "RecordFolder",

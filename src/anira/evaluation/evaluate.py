@@ -7,15 +7,16 @@ from typing import Any, Literal
 
 import polars as pl
 import torch
+from transformers import PreTrainedModel
 
 from anira.config import UserError, nearest
 from anira.config.ranges import parse_integers
 from anira.evaluation.overlap import Overlap
-from anira.evaluation.predict import Prediction, Settings, check_one_answer, generate_rows, predict
+from anira.evaluation.port import DepthModel, check_depths, depth_model, reading
+from anira.evaluation.predict import Prediction, Settings
 from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
-from anira.models import AniraForCausalLM
-from anira.models.wrapped import policy_in_use
+from anira.evaluation.written import check_one_answer, generate_rows
 from anira.records.overrides import attached_policy, forced_depth, is_override
 from anira.tasks import Rows, Task
 
@@ -64,7 +65,7 @@ Progress = Callable[[int], None]
 
 @torch.no_grad()
 def evaluate(
-    model: AniraForCausalLM,
+    model: PreTrainedModel | DepthModel,
     task: Task,
     config: EvaluationConfig,
     subject: Subject,
@@ -80,27 +81,25 @@ def evaluate(
     """
     cells = evaluated_cells(task, config.knobs)
     records = RecordFolder(folder)
-    labels = make_labels(model, config, subject)
+    labels = make_labels(depth_model(model), config, subject)
     if config.decode == "generated":
         # Before anything is written; rows of a task are alike, so one tells.
         part, knob = cells[0]
         check_one_answer(part, part.rows(seed=EVAL_SEED, stream="eval", start=0, count=1, knob=knob))
     records.open(_asked(config, cells, subject, labels))
-    training = model.training
-    model.eval()
     figures = []
-    for number, (part, knob) in enumerate(cells):
-        if records.missing([knob], part.subtask):
-            rows = part.rows(seed=EVAL_SEED, stream="eval", start=0, count=config.count, knob=knob)
-            made = _tables(model, part, rows, config, labels, number * config.count, overlap)
-            records.write(knob, *made, part.subtask)
-        else:
-            made = records.read(knob, part.subtask)
-        if progress is not None:
-            progress((number + 1) * config.count)
-        figures.append(_figures(part.subtask, knob, *made))
+    with reading(model) as read:
+        for number, (part, knob) in enumerate(cells):
+            if records.missing([knob], part.subtask):
+                rows = part.rows(seed=EVAL_SEED, stream="eval", start=0, count=config.count, knob=knob)
+                made = _tables(read, part, rows, config, labels, number * config.count, overlap)
+                records.write(knob, *made, part.subtask)
+            else:
+                made = records.read(knob, part.subtask)
+            if progress is not None:
+                progress((number + 1) * config.count)
+            figures.append(_figures(part.subtask, knob, *made))
     records.close()
-    model.train(training)
     return figures
 
 
@@ -143,21 +142,19 @@ def _asked(config: EvaluationConfig, cells: list[tuple[Task, int]], subject: Sub
     return {"n" if name == "count" else name: value for name, value in asked.items()}
 
 
-def make_labels(model: AniraForCausalLM, config: EvaluationConfig, subject: Subject) -> Labels:
+def make_labels(model: DepthModel, config: EvaluationConfig, subject: Subject) -> Labels:
     """Return what all records of an evaluation share; a rule that the model's policy cannot follow is refused."""
-    policy, depth, most = policy_in_use(model.policy), forced_depth(config.override), model.config.max_depth
-    if depth is not None and depth > most:
-        raise UserError(f"the model has at most depth {most}: {depth} cannot be forced")
-    if attached_policy(config.override) not in (None, policy.name):
-        raise UserError(f"the model's policy is {policy.name!r}: attach the other one first")
-    rule = policy.rule(config.select, config.threshold)
+    check_depths(model, forced_depth(config.override))
+    if attached_policy(config.override) not in (None, model.policy):
+        raise UserError(f"the model's policy is {model.policy!r}: attach the other one first")
+    rule = model.rule(config.select, config.threshold)
     return Labels(
         **asdict(subject), select=rule.select, threshold=rule.threshold, decode=config.decode, override=config.override
     )
 
 
 def _tables(
-    model: AniraForCausalLM,
+    model: DepthModel,
     task: Task,
     rows: Rows,
     config: EvaluationConfig,
@@ -174,7 +171,7 @@ def _tables(
         if config.decode == "generated":
             parts.append(generate_rows(model, task, batch, settings))
         else:
-            parts.append((batch, predict(model, batch, settings)))
+            parts.append((batch, model.read(batch, settings)))
     rows = Rows.concat([part for part, _ in parts])
     prediction = Prediction.concat([part for _, part in parts])
     seen = None if overlap is None else overlap.seen(truth)

@@ -1,4 +1,4 @@
-"""What a model says about rows: one forward pass over the true answers, or free decoding."""
+"""What one of our models says about rows: one forward pass over the true answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,10 @@ from torch import Tensor
 from torch.distributed.fsdp import FSDPModule
 from torch.nn.functional import cross_entropy
 
-from anira.config import UserError
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.exits import at_least_float32
 from anira.records.overrides import forced_depth, offered_depth
-from anira.tasks import IGNORE, Rows, Task
+from anira.tasks import IGNORE, Rows
 
 Array = NDArray[Any]
 
@@ -82,13 +81,13 @@ def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Predicti
         depths = torch.full((int(rows.lengths.sum()),), settings.depth, device=model.device)
         output = _read(model, rows, exit_depth=depths, output_iteration_states=True)
         assert output.iteration_states is not None
-        return _prediction(output, rows, _change(*output.iteration_states[settings.depth - 1 : settings.depth + 1]))
+        return lay_out(output, rows, _change(*output.iteration_states[settings.depth - 1 : settings.depth + 1]))
     output = _read(model, rows, **settings.call())
     if settings.override == "permuted":
         assert output.exit_depth is not None
         shuffled = np.random.default_rng(0).permutation(output.exit_depth.cpu().numpy())
         output = _read(model, rows, exit_depth=torch.from_numpy(shuffled).to(model.device))
-    return _prediction(output, rows)
+    return lay_out(output, rows)
 
 
 def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None, **rule: Any) -> AniraOutput:
@@ -119,7 +118,7 @@ def _valid(rows: Rows) -> NDArray[np.bool_]:
     return np.arange(rows.input_ids.shape[1]) < rows.lengths[:, None]
 
 
-def _prediction(output: AniraOutput, rows: Rows, change: Tensor | None = None) -> Prediction:
+def lay_out(output: AniraOutput, rows: Rows, change: Tensor | None = None) -> Prediction:
     """Lay what was said about each token out in rows, with 0 at padding."""
     valid = _valid(rows)
 
@@ -156,46 +155,3 @@ def _change(before: Tensor, after: Tensor) -> Tensor:
     before, after = at_least_float32(before), at_least_float32(after)
     change: Tensor = (after - before).norm(dim=-1) / after.norm(dim=-1).clamp(min=torch.finfo(after.dtype).tiny)
     return change
-
-
-def generate_rows(model: AniraForCausalLM, task: Task, rows: Rows, settings: Settings) -> tuple[Rows, Prediction]:
-    """Let the model write its own answers, greedily; return rows with those answers in place of the true ones.
-
-    As many tokens are written as the true answer has: more cannot make it right. What was computed on the way, depths
-    included, is what the parallel graph computes on the rows that result (tests hold the two equal), so it is read
-    off from there.
-    """
-    check_one_answer(task, rows)
-    ids, own = rows.input_ids.astype(np.int64), rows.labels.copy()
-    positions = [rows.answer_positions(i) for i in range(len(rows))]
-    starts = np.array([where[0] for where in positions])
-    counts = np.array([len(where) for where in positions])
-    for start in np.unique(starts):
-        group = np.flatnonzero(starts == start)
-        longest = int(counts[group].max())
-        prompt = torch.from_numpy(ids[group, :start]).to(model.device)
-        written = _greedy(model, prompt, longest, settings)
-        for i, answer in zip(group, written, strict=True):
-            own[i, start : start + counts[i]] = answer[: counts[i]]
-    read = np.where(rows.labels == rows.input_ids, own, rows.input_ids)  # what is no token of the row is not read
-    answered = Rows(read, own, rows.lengths, rows.knob)
-    return answered, predict(model, answered, settings)
-
-
-def check_one_answer(task: Task, rows: Rows) -> None:
-    """Refuse rows with several answers: the model would have to be asked in between."""
-    if not all(rows.has_one_answer(i) for i in range(len(rows))):
-        raise UserError(f"--generate needs one answer a row: task {task.name!r} has several here")
-
-
-def _greedy(model: AniraForCausalLM, prompt: Tensor, count: int, settings: Settings) -> Array:
-    """Decode `count` tokens for prompts of one length, with the cache."""
-    from anira.inference import Stepwise
-
-    session = Stepwise(model, **settings.call())
-    token = prompt
-    written = []
-    for _ in range(count):
-        token = session.feed(token).logits.argmax(-1, keepdim=True)
-        written.append(token)
-    return torch.cat(written, dim=1).cpu().numpy()

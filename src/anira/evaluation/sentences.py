@@ -16,6 +16,7 @@ from torch import Tensor
 
 from anira.config import UserError
 from anira.evaluation.evaluate import EvaluationConfig, Subject, make_labels
+from anira.evaluation.port import depth_model
 from anira.evaluation.predict import Array, Prediction, Settings, predict
 from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels, instance_table, token_table
@@ -57,7 +58,7 @@ def evaluate_sentences(
     say whether the string is one that the task accepts, `meta_ended` whether it came to its <eos>.
     """
     knob, records = task.knob.maximum, RecordFolder(folder)
-    labels = make_labels(model, EvaluationConfig(knobs=(knob,), decode="generated"), subject)
+    labels = make_labels(depth_model(model), EvaluationConfig(knobs=(knob,), decode="generated"), subject)
     records.open({**asdict(labels), "knobs": [knob], "n": config.count, "sampled": asdict(config)})
     training = model.training
     model.eval()
@@ -112,7 +113,7 @@ def _tables(
     model: AniraForCausalLM, task: Task, rows: Rows, labels: Labels, first: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     prediction = predict(model, rows, Settings())
-    instances = instance_table(task, model, rows, rows, _as_written(prediction, rows), labels, first, None)
+    instances = instance_table(task, depth_model(model), rows, rows, _as_written(prediction, rows), labels, first, None)
     last = rows.input_ids[np.arange(len(rows)), rows.lengths - 1]
     added: dict[str, Any] = {
         "correct": pl.col("lenient_correct"),

@@ -5,13 +5,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import torch
 
+from anira.evaluation.port import COSTS, DepthModel
 from anira.evaluation.predict import Array, Prediction
 from anira.evaluation.records import INSTANCE_SCHEMA, TOKEN_SCHEMA
-from anira.inference import row_costs
-from anira.models import AniraForCausalLM
-from anira.models.wrapped import policy_in_use
 from anira.records.overrides import offered_depth
 from anira.tasks import IGNORE, Rows, Task
 from anira.tasks.wrapped import WrappedTask
@@ -33,7 +30,7 @@ class Labels:
 
 def instance_table(
     task: Task,
-    model: AniraForCausalLM,
+    model: DepthModel,
     truth: Rows,
     rows: Rows,
     prediction: Prediction,
@@ -73,21 +70,14 @@ def instance_table(
     return table.select(*INSTANCE_SCHEMA, pl.col("^meta_.*$"))
 
 
-def _cost_columns(model: AniraForCausalLM, rows: Rows, said: Prediction, labels: Labels) -> dict[str, Array]:
+def _cost_columns(model: DepthModel, rows: Rows, said: Prediction, labels: Labels) -> dict[str, Array]:
     """Return what each row has cost, and what it would at full depth."""
-    valid = torch.arange(said.executed.shape[1]) < torch.from_numpy(rows.lengths.astype(np.int64))[:, None]
-    depths = torch.from_numpy(said.executed.astype(np.int64))
-    most = offered_depth(labels.override) or model.config.max_depth
-    ran = None if said.ran is None else torch.from_numpy(said.ran)
-    policy = policy_in_use(model.policy).for_rule(labels.select)
-    ways = {
-        "": row_costs(model.config, policy, depths, valid=valid, max_depth=most, ran=ran, hides=said.hides),
-        "full_": row_costs(model.config, policy, torch.full_like(depths, most), valid=valid, max_depth=most),
-    }
-    columns: dict[str, Array] = {}
-    for prefix, cost in ways.items():
-        cost["flops"] = cost["core_flops"] + cost["decision_flops"] + cost["other_flops"]
-        columns |= {f"{prefix}{name}": cost[name].numpy() for name in ("iterations", "decisions", "flops", "kv_slots")}
+    valid = np.arange(said.executed.shape[1]) < rows.lengths[:, None]
+    most = offered_depth(labels.override) or model.max_depth
+    own = model.costs(said.executed, valid, labels.select, max_depth=most, ran=said.ran, hides=said.hides)
+    whole = np.full_like(said.executed, most)
+    full = model.costs(whole, valid, labels.select, max_depth=most, ran=None, hides=False)
+    columns = {f"{prefix}{name}": cost[name] for prefix, cost in (("", own), ("full_", full)) for name in COSTS}
     return {name: values for name, values in columns.items() if name in INSTANCE_SCHEMA}
 
 

@@ -8,8 +8,10 @@ from tests.unit.evaluation.test_tables import LABELS
 
 from anira.config import UserError
 from anira.evaluation import EvaluationConfig, Overlap, evaluate
-from anira.evaluation.predict import Settings, check_one_answer, predict
+from anira.evaluation.port import depth_model
+from anira.evaluation.predict import Settings, predict
 from anira.evaluation.tables import instance_table, token_table
+from anira.evaluation.written import check_one_answer
 from anira.measure import measure
 from anira.measure.tidy import find
 from anira.tasks.words import Words, WordsConfig
@@ -27,7 +29,7 @@ def test_a_position_is_judged_by_its_label(model):
     rows = TASK.rows(seed=0, stream="train", start=0, count=3)
     prediction = predict(model, rows, Settings())
     tokens = token_table(TASK, rows, rows, prediction, LABELS, first=0)
-    instances = instance_table(TASK, model, rows, rows, prediction, LABELS, 0, None)
+    instances = instance_table(TASK, depth_model(model), rows, rows, prediction, LABELS, 0, None)
     for i in range(3):
         mine, products = tokens.filter(instance_id=i), rows.answer(i)
         assert mine["input_id"].to_list() == rows.ids(i)

@@ -7,6 +7,7 @@ import torch
 from tests.unit.evaluation.evaluation_support import TASKS, evaluated, forward, model_for
 
 from anira.evaluation.predict import Prediction, Settings, predict
+from anira.evaluation.port import depth_model
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.inference import forward_cost
 from anira.tasks import make_task
@@ -163,7 +164,7 @@ def test_an_answer_that_is_another_order_is_lenient_only():
     predicted = prediction.predicted.copy()
     predicted[0, 13:18] = order
     changed = Prediction(predicted, prediction.exit_depth, prediction.executed, None, None)
-    record = instance_table(task, model, rows, rows, changed, LABELS, 0, None).row(0, named=True)
+    record = instance_table(task, depth_model(model), rows, rows, changed, LABELS, 0, None).row(0, named=True)
     assert (record["correct"], record["lenient_correct"]) == (False, True)
     assert record["predicted"] == "n19 n08 n05 n18 <eos>"
     assert record["answer"] == "n08 n19 n05 n18 <eos>"

@@ -4,127 +4,21 @@ Prompts are padded on the left. A row ends at an end-of-sequence token or where 
 have ended leave the batch once they are half of it.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from anira.models import AniraForCausalLM, DepthCache
-from anira.models.wrapped import policy_in_use
+from anira.evaluation.sessions import Fed, Session
 
 Array = NDArray[Any]
 _WINDOW: Final = 8
 """Tokens at the end of a row in which stop marks are looked for, and more where one has more characters."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choice:
-    """How depth is chosen: by a rule of the policy, or forced."""
-
-    select: str | None = None
-    threshold: float | None = None
-    forced: int | None = None
-
-
-@dataclass(frozen=True)
-class Fed:
-    """What a call gave: logits of the next token, and what is known of each token of the call."""
-
-    logits: Float[Tensor, "batch vocab"]
-    tokens: Mapping[str, Tensor]
-    """exit_depth and executed (batch, time); exit_probs and ran (batch, time, depth), where the policy has them."""
-    hides: bool = False
-
-
-class Session(Protocol):
-    """A batch that is being written."""
-
-    def feed(self, ids: Int[Tensor, "batch time"], mask: Int[Tensor, "batch columns"]) -> Fed:
-        """Run the next tokens of every row; the mask covers all columns so far."""
-
-    def keep(self, rows: Int[Tensor, " rows"]) -> None:
-        """Keep these rows of the batch."""
-
-
-class DepthSession:
-    """A batch on one of our models."""
-
-    def __init__(self, model: AniraForCausalLM, choice: Choice) -> None:
-        self._model, self._choice, self._cache = model, choice, DepthCache(model.config)
-
-    def feed(self, ids: Int[Tensor, "batch time"], mask: Int[Tensor, "batch columns"]) -> Fed:
-        """Run the next tokens of every row."""
-        choice = self._choice
-        output = self._model(
-            ids,
-            attention_mask=mask,
-            past_key_values=self._cache,
-            select=choice.select,
-            threshold=choice.threshold,
-            exit_depth=choice.forced,
-            output_exit_probs=choice.forced is None,
-            logits_to_keep=1,
-        )
-        tokens = {"exit_depth": output.exit_depth, "executed": output.executed, "ran": output.ran}
-        if choice.forced is None and output.exit_log_probs is not None:
-            tokens["exit_probs"] = output.exit_log_probs.exp()
-        known = {name: values for name, values in tokens.items() if values is not None}
-        return Fed(output.logits[:, -1], known, bool(output.hides))
-
-    def keep(self, rows: Int[Tensor, " rows"]) -> None:
-        """Keep these rows of the batch."""
-        self._cache.batch_select_indices(rows)
-
-
-class StockSession:
-    """A batch on a model of transformers: every token has depth 1."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-        self._cache: Any = None
-        # Logits of a whole prompt would take gigabytes; a few old models know no other way.
-        last_only = "logits_to_keep" in inspect.signature(model.forward).parameters
-        self._options = {"logits_to_keep": 1} if last_only else {}
-
-    def feed(self, ids: Int[Tensor, "batch time"], mask: Int[Tensor, "batch columns"]) -> Fed:
-        """Run the next tokens of every row."""
-        positions = (mask.long().cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-        output = self._model(
-            ids,
-            attention_mask=mask,
-            position_ids=positions,
-            past_key_values=self._cache,
-            use_cache=True,
-            **self._options,
-        )
-        self._cache = output.past_key_values
-        one = mask[:, -ids.shape[1] :].long()
-        return Fed(output.logits[:, -1], {"exit_depth": one, "executed": one})
-
-    def keep(self, rows: Int[Tensor, " rows"]) -> None:
-        """Keep these rows of the batch."""
-        self._cache.batch_select_indices(rows)
-
-
-def start(model: Any, choice: Choice) -> Session:
-    """Begin a batch."""
-    return DepthSession(model, choice) if isinstance(model, AniraForCausalLM) else StockSession(model)
-
-
-def max_depth(model: Any) -> int:
-    """Return the iterations on offer; a model of transformers has one."""
-    return int(model.config.max_depth) if isinstance(model, AniraForCausalLM) else 1
-
-
-def policy_name(model: Any) -> str:
-    """Return what sets depth; a model of transformers has a fixed one."""
-    return policy_in_use(model.policy).name if isinstance(model, AniraForCausalLM) else "fixed"
 
 
 @dataclass(frozen=True)

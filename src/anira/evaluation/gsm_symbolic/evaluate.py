@@ -10,22 +10,18 @@ import polars as pl
 from anira.config import UserError
 from anira.config.sealed import digest
 from anira.evaluation.gsm_symbolic.decoding import (
-    Choice,
     Ends,
     Written,
     end_ids,
-    max_depth,
-    policy_name,
-    start,
     write_answers,
 )
 from anira.evaluation.gsm_symbolic.loading import Loaded
 from anira.evaluation.gsm_symbolic.tables import TASK, instance_table, token_table
 from anira.evaluation.gsm_symbolic.unfinished import Unfinished
+from anira.evaluation.port import check_depths, depth_model
+from anira.evaluation.predict import Settings
 from anira.evaluation.records import RecordFolder
 from anira.evaluation.tables import Labels
-from anira.models import AniraForCausalLM
-from anira.models.wrapped import policy_in_use
 from anira.tasks.gsm_symbolic import SPLITS, STOP, Problem, Problems, Shot, make_prompt, shots_text
 
 MOST: Final = 512
@@ -57,9 +53,10 @@ class GsmConfig:
             raise UserError("select and threshold mean nothing to forced depths")
 
     @property
-    def choice(self) -> Choice:
+    def settings(self) -> Settings:
         """How depth is chosen."""
-        return Choice(select=self.select, threshold=self.threshold, forced=self.depth)
+        override = "" if self.depth is None else f"depth-{self.depth}"
+        return Settings(select=self.select, threshold=self.threshold, override=override)
 
 
 def at_depth(config: GsmConfig, depth: int) -> GsmConfig:
@@ -126,24 +123,18 @@ def _batches(rows: Sequence[Problem], done: set[int], size: int) -> Iterator[tup
 
 def make_labels(loaded: Loaded, config: GsmConfig) -> Labels:
     """Return what all records share; depths and rules that the model does not have are refused."""
-    model, most = loaded.model, max_depth(loaded.model)
-    if config.depth is not None and config.depth > most:
-        raise UserError(f"the model has at most depth {most}: {config.depth} cannot be forced")
-    select, threshold = "", None
-    if isinstance(model, AniraForCausalLM):
-        rule = policy_in_use(model.policy).rule(config.select, config.threshold)
-        select, threshold = rule.select, rule.threshold
-    elif config.select is not None or config.threshold is not None:
-        raise UserError(f"{loaded.name} has a fixed depth: leave out --select and --threshold")
+    model = depth_model(loaded.model)
+    check_depths(model, config.depth)
+    rule = model.rule(config.select, config.threshold)
     return Labels(
         run_id=loaded.name,
         step=0,
-        variant=policy_name(model),
+        variant=model.policy,
         seed=config.seed,
-        select=select,
-        threshold=threshold,
+        select=rule.select,
+        threshold=rule.threshold,
         decode="generated",
-        override="" if config.depth is None else f"depth-{config.depth}",
+        override=config.settings.override,
     )
 
 
@@ -185,7 +176,7 @@ class Prompts:
         """Let the model answer some questions as one batch."""
         model = self._loaded.model
         prompts = [self._encode(make_prompt(self._shots, row.question)) for row in rows]
-        return write_answers(start(model, self._config.choice), prompts, self._ends, model.device)
+        return write_answers(depth_model(model).start(self._config.settings), prompts, self._ends, model.device)
 
     def tables(
         self, rows: Sequence[Problem], labels: Labels, first: int, shared: frozenset[int] | None

@@ -14,18 +14,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import torch
 
-from anira.evaluation.gsm_symbolic.decoding import Array, Written, max_depth
+from anira.evaluation.gsm_symbolic.decoding import Array, Written
+from anira.evaluation.port import COSTS, depth_model
 from anira.evaluation.records import INSTANCE_SCHEMA, TOKEN_SCHEMA
 from anira.evaluation.tables import Labels, decision_margin
-from anira.inference import row_costs
-from anira.models import AniraForCausalLM
-from anira.models.wrapped import policy_in_use
 from anira.tasks.gsm_symbolic import Problem, is_right
 
 TASK = "gsm-symbolic"
-_COSTS = ("iterations", "decisions", "flops", "kv_slots")
 
 
 def instance_table(
@@ -130,40 +126,29 @@ def _empty(kind: Any, count: int) -> pl.Series:
 
 def _cost_columns(model: Any, written: Sequence[Written], heads: Sequence[int], labels: Labels) -> dict[str, Array]:
     """Return what each row has cost from its question on, and what it would at full depth."""
-    lengths = torch.tensor([len(one.tokens["executed"]) for one in written])
-    most = max_depth(model)
+    lengths = np.array([len(one.tokens["executed"]) for one in written])
     columns: dict[str, Array] = {}
     for prefix, full in (("", False), ("full_", True)):
         # What the examples cost does not depend on what follows them: the model is causal.
-        whole, head = (_costs(model, written, size, labels, full=full) for size in (lengths, torch.tensor(heads)))
-        columns |= {f"{prefix}{name}": whole[name] - head[name] for name in _COSTS}
-    assert (columns["full_iterations"] == most * (lengths.numpy() - np.array(heads))).all()
+        whole, head = (_costs(model, written, size, labels, full=full) for size in (lengths, np.array(heads)))
+        columns |= {f"{prefix}{name}": whole[name] - head[name] for name in COSTS}
     return {name: values for name, values in columns.items() if name in INSTANCE_SCHEMA}
 
 
-def _costs(
-    model: Any, written: Sequence[Written], lengths: torch.Tensor, labels: Labels, *, full: bool
-) -> dict[str, Array]:
-    if not isinstance(model, AniraForCausalLM):
-        tokens = lengths.numpy().astype(np.int64)
-        flops = 2 * model.num_parameters() * tokens  # a multiply-add per parameter and token, attention left out
-        return {"iterations": tokens, "decisions": 0 * tokens, "flops": flops, "kv_slots": tokens}
-    most = max_depth(model)
+def _costs(model: Any, written: Sequence[Written], lengths: Array, labels: Labels, *, full: bool) -> dict[str, Array]:
+    """Return what the first tokens of each row have cost, or would at full depth."""
+    known = depth_model(model)
     width = max(int(lengths.max()), 1)
-    valid = torch.arange(width) < lengths[:, None]
-    depths = torch.full(valid.shape, most) if full else torch.from_numpy(_padded(written, "executed", width))
+    valid = np.arange(width) < lengths[:, None]
     skips = not full and "ran" in written[0].tokens
-    cost = row_costs(
-        model.config,
-        policy_in_use(model.policy).for_rule(labels.select),
-        depths,
-        valid=valid,
-        max_depth=most,
-        ran=torch.from_numpy(_padded(written, "ran", width)) if skips else None,
+    return known.costs(
+        np.full(valid.shape, known.max_depth) if full else _padded(written, "executed", width),
+        valid,
+        labels.select,
+        max_depth=known.max_depth,
+        ran=_padded(written, "ran", width) if skips else None,
         hides=skips and any(one.hides for one in written),
     )
-    cost["flops"] = cost["core_flops"] + cost["decision_flops"] + cost["other_flops"]
-    return {name: cost[name].numpy() for name in _COSTS}
 
 
 def _padded(written: Sequence[Written], name: str, width: int) -> Array:

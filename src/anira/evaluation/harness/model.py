@@ -21,9 +21,10 @@ from torch import Tensor
 
 from anira.config import UserError, write_file
 from anira.config.folder import check_name
-from anira.evaluation.gsm_symbolic.decoding import Choice, Ends, Written, end_ids, start, write_answers
+from anira.evaluation.gsm_symbolic.decoding import Ends, Written, end_ids, write_answers
 from anira.evaluation.gsm_symbolic.evaluate import GsmConfig, make_labels
 from anira.evaluation.gsm_symbolic.loading import Loaded, load_model
+from anira.evaluation.port import depth_model
 from anira.models import AniraForCausalLM
 
 _GREEDY = ("do_sample", "temperature", "attention_mask")
@@ -50,9 +51,10 @@ class AniraLM(HFLM):
         if not torch.cuda.is_available() and str(device).startswith("cuda"):
             device = None  # the harness names a GPU by default, whether there is one or not
         loaded = load_model(pretrained, device=device, precision=dtype) if isinstance(pretrained, str) else pretrained
-        make_labels(loaded, GsmConfig(select=select, threshold=threshold, depth=depth))  # refuses what it cannot do
+        config = GsmConfig(select=select, threshold=threshold, depth=depth)
+        make_labels(loaded, config)  # refuses what it cannot do
         super().__init__(pretrained=loaded.model, tokenizer=loaded.tokenizer, **options)
-        self._choice = Choice(select=select, threshold=threshold, forced=depth)
+        self._settings = config.settings
         self._records = None if records is None else Path(records)
         self._written: dict[tuple[int, ...], Written] = {}
 
@@ -101,7 +103,7 @@ class AniraLM(HFLM):
             stops=tuple(mark for mark in stop if mark),
             most=max_length - width,
         )
-        rows = write_answers(start(self.model, self._choice), prompts, ends, context.device)
+        rows = write_answers(depth_model(self.model).start(self._settings), prompts, ends, context.device)
         self._written |= {one.prompt: one for one in rows}
         longest = max(len(one.generated) for one in rows)
         pad = self.tokenizer.pad_token_id
@@ -114,9 +116,7 @@ class AniraLM(HFLM):
         if not isinstance(self.model, AniraForCausalLM):
             logits = super()._model_call(inps, attn_mask, labels)
             return logits
-        choice = self._choice
+        rule = {"select": self._settings.select, "threshold": self._settings.threshold}
         with torch.no_grad():
-            logits = self.model(
-                inps, select=choice.select, threshold=choice.threshold, exit_depth=choice.forced, active=True
-            ).logits
+            logits = self.model(inps, **rule, exit_depth=self._settings.depth, active=True).logits
         return logits

@@ -5,11 +5,13 @@ import pytest
 import torch
 from tests.gsm_support import byte_tokenizer, tiny_anira, tiny_llama
 
-from anira.evaluation.gsm_symbolic.decoding import Choice, Ends, end_ids, start, write_answers
+from anira.evaluation.gsm_symbolic.decoding import Ends, end_ids, write_answers
+from anira.evaluation.port import depth_model
+from anira.evaluation.predict import Settings
 
 PROMPTS = ["Q: 1 + 1\nA:", "Q: a longer question, with 12 cups\nA:", "Q: 3\nA:"]
 CPU = torch.device("cpu")
-OWN = Choice()
+OWN = Settings()
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +23,9 @@ def ends(tokenizer, most=20, stops=("Q:",), ids=frozenset({0})):
     return Ends(tokenizer=tokenizer, ids=ids, stops=stops, most=most)
 
 
-def answers(model, tokenizer, prompts, choice=OWN, **how):
+def answers(model, tokenizer, prompts, settings=OWN, **how):
     ids = [tokenizer(text)["input_ids"] for text in prompts]
-    return write_answers(start(model, choice), ids, ends(tokenizer, **how), CPU)
+    return write_answers(depth_model(model).start(settings), ids, ends(tokenizer, **how), CPU)
 
 
 def letters(tokenizer, count):
@@ -51,22 +53,22 @@ def test_answers_are_those_of_generate(make, tokenizer):
     assert tuple(made[0, ids.shape[1] :].tolist()) == one.ids
 
 
-@pytest.mark.parametrize("choice", [OWN, Choice(select="quantile", threshold=0.9), Choice(forced=2)])
-def test_depths_are_those_of_one_pass_over_the_finished_row(choice, tokenizer):
+@pytest.mark.parametrize("settings", [OWN, Settings(select="quantile", threshold=0.9), Settings(override="depth-2")])
+def test_depths_are_those_of_one_pass_over_the_finished_row(settings, tokenizer):
     model = tiny_anira()
-    rows = answers(model, tokenizer, PROMPTS, choice)
+    rows = answers(model, tokenizer, PROMPTS, settings)
     seen = set()
     for one in rows:
         read = torch.tensor([[*one.prompt, *one.ids[:-1]]])
         with torch.no_grad():
-            whole = model(read, select=choice.select, threshold=choice.threshold, exit_depth=choice.forced)
+            whole = model(read, select=settings.select, threshold=settings.threshold, exit_depth=settings.depth)
         np.testing.assert_array_equal(one.tokens["exit_depth"], whole.exit_depth[0].numpy())
         seen |= set(one.tokens["exit_depth"].tolist())
-        if choice.forced is None:
+        if settings.depth is None:
             np.testing.assert_allclose(one.tokens["exit_probs"], whole.exit_log_probs[0].exp().numpy(), atol=1e-9)
         else:
             assert "exit_probs" not in one.tokens
-    assert seen == {2} if choice.forced else len(seen) > 1
+    assert seen == {2} if settings.depth else len(seen) > 1
 
 
 def test_a_stock_model_has_depth_one_everywhere(tokenizer):

@@ -170,7 +170,7 @@ def test_what_the_model_cannot_do_is_refused(config, complaint, loaded):
 
 def test_options_that_mean_nothing_are_refused():
     stock = Loaded(tiny_llama(), byte_tokenizer(), "llama")
-    with pytest.raises(UserError, match="llama has a fixed depth: leave out --select"):
+    with pytest.raises(UserError, match="LlamaForCausalLM has a fixed depth: leave out --select"):
         make_labels(stock, GsmConfig(select="mode"))
     with pytest.raises(UserError, match="--batch-size must be at least 1, not 0"):
         GsmConfig(batch_size=0)
