@@ -6,8 +6,8 @@ import pytest
 import torch
 from tests.unit.evaluation.evaluation_support import TASKS, evaluated, forward, model_for
 
-from anira.evaluation.predict import Prediction, Settings, predict
 from anira.evaluation.port import depth_model
+from anira.evaluation.predict import Prediction, Settings, predict
 from anira.evaluation.tables import Labels, instance_table, token_table
 from anira.inference import forward_cost
 from anira.tasks import make_task
