@@ -20,6 +20,9 @@ from anira.measure.statistics.estimates import Estimate, Floats, Ints, percentil
 DRAWS: Final = 1000
 SMALLEST_STRATUM: Final = 10
 _CHUNK = 4_000_000  # weights in memory at a time
+_FEWEST, _WEIGHTS = 200, 50_000_000
+"""Of very many instances fewer resamples are drawn, so that no more weights than these are, but not fewer than 200: the
+ends of an interval are then good to a tenth of its width, and the interval is narrow."""
 
 
 class Statistic(Protocol):
@@ -55,7 +58,7 @@ def bootstrap(
 
 
 def resamples(strata: Ints, *, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
-    """Yield weights (instances, some resamples) until there were `draws` resamples.
+    """Yield weights (instances, some resamples) until there were `draws` resamples, or fewer of very many instances.
 
     A stratum of n instances spreads too little by a factor sqrt((n - 1) / n) when it is resampled on its own; where one
     has fewer than 10, all instances are resampled together.
@@ -64,6 +67,7 @@ def resamples(strata: Ints, *, rng: np.random.Generator, draws: int) -> Iterator
     if sizes.min(initial=SMALLEST_STRATUM) < SMALLEST_STRATUM:
         values, index = values[:1], np.zeros_like(index)
     members = [np.flatnonzero(index == i) for i in range(len(values))]
+    draws = min(draws, max(_FEWEST, _WEIGHTS // max(len(strata), 1)))
     step = max(1, _CHUNK // max(len(strata), 1))
     for start in range(0, draws, step):
         width = min(step, draws - start)

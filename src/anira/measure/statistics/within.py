@@ -1,6 +1,7 @@
 """Rank correlations within instances: tokens of one instance against each other, and what shuffling leaves of them."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def shuffled_nulls(pairs: list[Pairs], rng: np.random.Generator) -> list[tuple[N
     nulls: dict[int, tuple[Null | None, Null | None]] = {}
     groups: dict[bytes, list[int]] = {}
     for i, pair in enumerate(pairs):
-        groups.setdefault(pair.instance.tobytes(), []).append(i)
+        groups.setdefault(_digest(pair.instance), []).append(i)
     for members in groups.values():
         shuffled = _shuffled([pairs[i] for i in members], rng)
         nulls |= {i: (Null.of(pooled), Null.of(within)) for i, (pooled, within) in zip(members, shuffled, strict=True)}
@@ -69,22 +70,37 @@ def shuffled_nulls(pairs: list[Pairs], rng: np.random.Generator) -> list[tuple[N
 
 
 def _shuffled(pairs: list[Pairs], rng: np.random.Generator) -> list[Floats]:
-    """Return for each pair the pooled and the within correlation (2, draws) with depth shuffled within instances."""
-    ranks = [_both_ranks(pair) for pair in pairs]
+    """Return for each pair the pooled and the within correlation (2, draws) with depth shuffled within instances.
+
+    Probes share their depths and depths their probes: each is ranked once, and each depth shuffled once per draw.
+    """
+    instance = pairs[0].instance
+    keys = [(_digest(pair.x), _digest(pair.y)) for pair in pairs]
+    ranks = {
+        key: _ranks(values, instance)
+        for pair, own in zip(pairs, keys, strict=True)
+        for key, values in zip(own, (pair.x, pair.y), strict=True)
+    }
+    counts = [_instances_with_both(*(ranks[key][1] for key in own), instance) for own in keys]
     values = np.empty((len(pairs), 2, NULL_DRAWS))
-    for draw, order in enumerate(orders_within(pairs[0].instance, rng=rng)):
-        for i, (x_pooled, y_pooled, x_within, y_within) in enumerate(ranks):
-            values[i, :, draw] = x_pooled @ y_pooled[order], x_within @ y_within[order]
+    for draw, order in enumerate(orders_within(instance, rng=rng)):
+        depths = {y: [rank[order] for rank in ranks[y]] for _, y in keys}
+        for i, (x, y) in enumerate(keys):
+            pooled, within = (float(one @ other) for one, other in zip(ranks[x], depths[y], strict=True))
+            values[i, :, draw] = pooled, within / counts[i] if counts[i] else np.nan
     return list(values)
 
 
-def _both_ranks(pair: Pairs) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return standardised ranks of probe and depth, pooled and within; the within ones add up to a mean.
+def _ranks(values: Floats, instance: Ints) -> tuple[Floats, Floats]:
+    """Return standardised ranks, pooled and within instances; 0 within those where all values are the same."""
+    return standardised(midranks(values)), np.nan_to_num(standardised_within(values, instance))
 
-    Instances in which either is constant count for nothing.
-    """
-    x, y = standardised_within(pair.x, pair.instance), standardised_within(pair.y, pair.instance)
-    defined = ~(np.isnan(x) | np.isnan(y))
-    count = len(np.unique(pair.instance[defined]))
-    x = np.where(defined, x, 0.0) / count if count else np.full(len(x), np.nan)
-    return standardised(midranks(pair.x)), standardised(midranks(pair.y)), x, np.where(defined, y, 0.0)
+
+def _instances_with_both(x: Floats, y: Floats, instance: Ints) -> int:
+    """Count the instances in which neither is constant."""
+    vary = [np.bincount(instance, weights=np.abs(ranks)) > 0 for ranks in (x, y)]
+    return int((vary[0] & vary[1]).sum())
+
+
+def _digest(values: Floats | Ints) -> bytes:
+    return blake2b(np.ascontiguousarray(values).data).digest()
