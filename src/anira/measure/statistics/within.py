@@ -81,7 +81,7 @@ def _shuffled(pairs: list[Pairs], rng: np.random.Generator) -> list[Floats]:
         for pair, own in zip(pairs, keys, strict=True)
         for key, values in zip(own, (pair.x, pair.y), strict=True)
     }
-    counts = [_instances_with_both(*(ranks[key][1] for key in own), instance) for own in keys]
+    counts = [_instances_with_both(ranks[x][1], ranks[y][1], instance) for x, y in keys]
     values = np.empty((len(pairs), 2, NULL_DRAWS))
     for draw, order in enumerate(orders_within(instance, rng=rng)):
         depths = {y: [rank[order] for rank in ranks[y]] for _, y in keys}
