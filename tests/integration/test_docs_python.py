@@ -17,6 +17,7 @@ def program(page: str) -> str:
     [
         ("README.md", r"tensor\(\[\[\d"),
         ("docs/released-models.md", r"tensor\(\[\[4, 4, 4, 4, 4\]\]\) tensor\(\[\[[1-4], "),
+        ("docs/serving.md", r"(\d+ [1-6]\n){5}Generated\(tokens=\(\d+, \d+, \d+\), exit_depth=\("),
         pytest.param("docs/guide.md", r"<ans> 2\n(.|\n)*trainable params: [\d,]+ ", marks=pytest.mark.slow),
     ],
 )
