@@ -17,6 +17,7 @@ ALLOWED = {
     "config": set(),
     "tasks": {"config"},
     "text": {"config"},
+    "exchange": {"", "config", "tasks"},
     "models": {"config"},
     "inference": _MODELS,
     "records": {"config"},
@@ -27,7 +28,7 @@ ALLOWED = {
     "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "paper"},
+    "cli": {"", *_PAPER, "exchange", "paper"},
     "": {"config", "tasks", "models"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""

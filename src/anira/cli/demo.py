@@ -12,7 +12,7 @@ from tyro.conf import arg
 from anira.cli.drawing import draw_instance, draw_probes, legend
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
-from anira.cli.sweep import cores, sweep
+from anira.cli.sweep import sweep
 from anira.config import UserError, command
 from anira.tasks import make_task
 
@@ -94,6 +94,7 @@ def demo_config(group: str, steps: int) -> "TrainConfig":
 def _train(configs: Sequence["TrainConfig"], out: Path) -> list[Path]:
     """Train runs side by side, one core each."""
     from anira.config.strict import run_id, stored_values
+    from anira.sweeps.launch import cores
     from anira.sweeps.plan import PlannedRun
 
     runs = [PlannedRun(id=run_id(stored_values(config)), config=config, changes={}) for config in configs]

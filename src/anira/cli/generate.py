@@ -1,5 +1,6 @@
 """`anira generate RUN QUESTION`: an answer, with the depth of every token."""
 
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from anira.cli.drawing import visible
+from anira.cli.drawing import draw_bands, visible
 from anira.cli.output import say_coloured, say_json
 from anira.cli.parse import parse
 from anira.config import UserError, printable
@@ -83,33 +84,15 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
 def _text(result: dict[str, Any], max_depth: int) -> str:
     """Lay tokens over their depths; on a terminal, deeper is darker."""
     verdict = "right" if result["correct"] else f"wrong, it is {printable(result['true_answer'])}"
-    lines = _columns([visible(token) for token in result["tokens"]], result["depths"], max_depth)
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"answer      {printable(result['answer'])} ({verdict})",
-            f"mean depth  {result['mean_depth']:.2f} of {max_depth}",
-        ]
+    depths = result["depths"]
+    lines = {"token": list(map(visible, result["tokens"])), "depth": list(map(str, depths))}
+    bands = draw_bands(
+        lines,
+        width=shutil.get_terminal_size().columns,
+        shade=lambda i, cell: _shade(cell, depths[i], max_depth),
     )
-
-
-def _columns(tokens: list[str], depths: list[int], max_depth: int) -> list[str]:
-    import shutil
-
-    widths = [max(len(token), len(str(depth))) for token, depth in zip(tokens, depths, strict=True)]
-    lines: list[str] = []
-    start, room = 0, shutil.get_terminal_size().columns - 8
-    while start < len(tokens):
-        stop, used = start, 0
-        while stop < len(tokens) and (stop == start or used + widths[stop] + 1 <= room):
-            used += widths[stop] + 1
-            stop += 1
-        part = range(start, stop)
-        lines.append("token   " + " ".join(_shade(f"{tokens[i]:>{widths[i]}}", depths[i], max_depth) for i in part))
-        lines.append("depth   " + " ".join(f"{depths[i]:>{widths[i]}}" for i in part))
-        start = stop
-    return lines
+    answer = f"answer      {printable(result['answer'])} ({verdict})"
+    return "\n".join([*bands, "", answer, f"mean depth  {result['mean_depth']:.2f} of {max_depth}"])
 
 
 def _shade(text: str, depth: int, max_depth: int) -> str:
