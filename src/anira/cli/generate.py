@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from anira.cli.drawing import draw_bands, visible
 from anira.cli.output import say_coloured, say_json
 from anira.cli.parse import parse
 from anira.config import UserError, printable
+from anira.exchange.drawing import draw_bands, visible
 
 SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
 
@@ -39,46 +39,17 @@ def run(argv: list[str]) -> None:
     options = parse(GenerateOptions, argv, prog="anira generate", description=SUMMARY)
     if len(options.words) != 1:  # several runs by a glob, or a question without its quotes
         raise UserError('generate takes one RUN and one QUESTION in quotes, as in anira generate RUN "+ 1 * 2 3"')
+    from anira.evaluation.answer import answer
     from anira.training.run import load_run
 
     config, model, step = load_run(options.run, options.step)
     model.policy.rule(options.select, options.threshold)
-    task = config.make_task()
-    result = _answer(model, task, options)
+    (question,) = options.words
+    result = answer(model, config.make_task(), question, select=options.select, threshold=options.threshold)
     if options.json:
         say_json({"run": str(options.run), "step": step, **result})
     else:
         say_coloured(_text(result, model.config.max_depth))
-
-
-def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
-    """Read the question, write as many tokens as the true answer has."""
-    import torch
-
-    from anira.inference import Stepwise
-
-    rows = task.read(options.words[0])
-    start = rows.answer_positions(0)[0]
-    if not rows.has_one_answer(0):
-        raise UserError("a question with several answers is not answered here: ask for one at a time")
-    truth = rows.answer(0)
-    session = Stepwise(model, select=options.select, threshold=options.threshold)
-    token = torch.tensor([rows.ids(0)[:start]])
-    ids, depths, written = list(rows.ids(0)[:start]), [], []
-    for _ in truth:
-        fed = session.feed(token)
-        depths += fed.exit_depth[0].tolist()
-        token = fed.logits.argmax(-1, keepdim=True)
-        written.append(int(token))
-    ids += written[:-1]
-    return {
-        "tokens": [task.vocab.tokens[i] for i in ids],
-        "depths": depths,
-        "answer": task.vocab.decode(written),
-        "true_answer": task.vocab.decode(truth),
-        "correct": task.grade(rows, 0, written).exact,
-        "mean_depth": session.cost().mean_depth,
-    }
 
 
 def _text(result: dict[str, Any], max_depth: int) -> str:

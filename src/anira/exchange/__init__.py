@@ -1,1 +1,1 @@
-"""Rows of tasks to files, and published rows of CLRS-Text out of files that other people made."""
+"""Rows of tasks for people and for files, and published rows of CLRS-Text out of files that other people made."""
