@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
-from anira.cli.output import say, tell
+from anira.cli.output import say, say_page, tell
 from anira.cli.parse import parse
 from anira.cli.training_runs import RunsOptions, make_setting, train_missing
 from anira.config import UserError
@@ -51,7 +51,7 @@ def run(argv: list[str]) -> None:
     train_missing(missing_runs([comparison], setting), setting.runs, yes=options.yes)
     outcome = make_comparison(comparison, setting)
     page = outcome.files[-1]
-    say(f"{outcome.text}\n")
+    say_page(f"{outcome.text}\n")
     tell(f"wrote a comparison of {len(outcome.runs)} runs ({page.stat().st_size:,} bytes)")
     say(page)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from anira.cli.output import say, tell
+from anira.cli.output import say, say_page, tell
 from anira.cli.parse import parse
 from anira.cli.training_runs import RunsOptions, make_setting, train_long, train_missing
 from anira.config import UserError, nearest
@@ -59,7 +59,7 @@ def run(argv: list[str]) -> None:
     _train_missing(names, options)
     _train_planned(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
-    say(_table(done))
+    say_page(_table(done))
     if any(one.outcome for one in done):
         say(_index(options))
     failed = [one.name for one in done if one.outcome is None]
@@ -125,7 +125,7 @@ def _make(name: str, options: Options) -> "Outcome":
     setting = _setting(options)
     forget(setting.out, name)
     outcome = load_experiment(name)(setting)
-    say(f"{outcome.text}\n")
+    say_page(f"{outcome.text}\n")
     return outcome
 
 
