@@ -28,7 +28,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/codespell src tests docs *.md
+	$(BIN)/codespell src benchmarks tests docs *.md
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -11,11 +11,19 @@ import anira
 ROOT = Path(anira.__file__).parent
 
 
-def module_name(path):
-    return ".".join(["anira", *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-MODULES = [module_name(path) for path in sorted(ROOT.rglob("*.py")) if ">>>" in path.read_text()]
+def module_name(path, root):
+    return ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = [
+    module_name(path, root)
+    for root in (ROOT, BENCHMARKS)
+    for path in sorted(root.rglob("*.py"))
+    if ">>>" in path.read_text()
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

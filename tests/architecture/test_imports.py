@@ -17,18 +17,18 @@ ALLOWED = {
     "config": set(),
     "tasks": {"config"},
     "text": {"config"},
+    "exchange": {"", "config", "tasks"},
     "models": {"config"},
     "inference": _MODELS,
     "records": {"config"},
     "evaluation": _EVALUATION,
     "training": {*_EVALUATION, "evaluation", "text"},
     "testing": {*_MODELS, "tasks", "inference"},
-    "bench": {*_EVALUATION, "text", "training"},
     "measure": {"config", "records"},
     "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "bench", "paper"},
+    "cli": {"", *_PAPER, "exchange", "paper"},
     "": {"config", "tasks", "models"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""
@@ -72,6 +72,11 @@ def test_imports_follow_the_arrows():
         ours = {name for name in imported(path) if name.split(".")[0] == "anira"}
         others = {part_of(name) for name in ours} - {part}
         assert others <= ALLOWED[part], f"{path}: {part} may not import {others - ALLOWED[part]}"
+
+
+def test_the_package_works_without_the_benchmarks():
+    """They are no part of the wheel: `anira bench` finds them in a checkout."""
+    assert not [path for path in FILES if "benchmarks" in {name.partition(".")[0] for name in imported(path)}]
 
 
 def test_light_parts_stay_light():

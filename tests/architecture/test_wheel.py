@@ -1,4 +1,4 @@
-"""What is installed from a wheel is the whole package: templates and other files beside the code too."""
+"""What is installed from a wheel is the whole package, templates and other files beside the code too, and no more."""
 
 from pathlib import Path
 

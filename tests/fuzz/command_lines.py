@@ -12,7 +12,6 @@ from tests.training_support import TINY_MODEL, TINY_WORDS
 from anira.cli import (
     COMMANDS,
     analyze,
-    bench,
     calibrate,
     compare,
     convert,
@@ -34,6 +33,7 @@ from anira.cli import train as training
 from anira.models.policies import policy_class
 from anira.tasks import task_class, task_names
 from anira.training.config import TrainSettings
+from benchmarks.options import BENCHMARKS, ModelOptions
 
 Option = tuple[str, Any]
 """A name as it is typed, and the type of its value."""
@@ -55,7 +55,7 @@ ENDLESS = {
     "--compile": {"on"},
     "--tracker": {"wandb", "trackio", "tensorboard"},
 }
-LONG = ("demo", "lm-eval", *(f"bench {name}" for name in bench.BENCHMARKS))  # only with something that must be refused
+LONG = ("demo", "lm-eval", *(f"bench {name}" for name in BENCHMARKS))  # only with something that must be refused
 
 
 def draw_line(draw: Random) -> list[str]:
@@ -153,8 +153,8 @@ def _plain(words: list[str], cls: Any) -> Any:
 
 
 def _bench(draw: Random) -> Start:
-    name = draw.choice([*bench.BENCHMARKS, *ODD])
-    cls = bench.BENCHMARKS[name][2] if name in bench.BENCHMARKS else bench.ModelOptions
+    name = draw.choice([*BENCHMARKS, *ODD])
+    cls = BENCHMARKS[name][1] if name in BENCHMARKS else ModelOptions
     return ["bench", name], list(_options(cls))
 
 

@@ -5,10 +5,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from anira.bench.plain import brevo as plain
 from anira.tasks import make_task
 from anira.tasks.brevo import Brevo, BrevoConfig
 from anira.tasks.brevo.probes import Search
+from benchmarks.plain import brevo as plain
 
 NAN = float("nan")
 

@@ -5,9 +5,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from anira.bench.plain import depo as plain
 from anira.tasks.base import Rows
 from anira.tasks.depo import Depo
+from benchmarks.plain import depo as plain
 
 # Two rows as the reference generator writes them, with its token ids: nodes are 51 .. 100.
 FIRST = (

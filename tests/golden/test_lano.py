@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from tests.lano_support import column, digits
 
-from anira.bench.plain import lano as plain
 from anira.tasks.lano import (
     CFG3B,
     Lano,
@@ -25,6 +24,7 @@ from anira.tasks.lano import (
     string_probabilities,
     token_features,
 )
+from benchmarks.plain import lano as plain
 
 WORKED = json.loads((Path(__file__).parent / "data" / "lano_parser_features.json").read_text())
 

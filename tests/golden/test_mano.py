@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from anira.bench.plain import mano as plain
 from anira.tasks.mano import Mano, ManoConfig
+from benchmarks.plain import mano as plain
 
 # Two rows as the reference generator writes them, with its token ids.
 FIRST = "9999 30 1 1 5005 5003 2 5012 5017 34 5003"

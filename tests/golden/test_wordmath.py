@@ -5,9 +5,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from anira.bench.plain import wordmath as plain
 from anira.tasks.base import Rows
 from anira.tasks.wordmath import Wordmath, WordmathConfig
+from benchmarks.plain import wordmath as plain
 
 EVENTS = "Ana has 5 apples . Then she finds 3 apples . She gives half to a friend . How many apples does Ana have ?"
 COMPARISONS = (

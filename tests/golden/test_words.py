@@ -5,9 +5,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from anira.bench.plain import words as plain
 from anira.tasks.base import Rows
 from anira.tasks.words import Words, WordsConfig, make_group
+from benchmarks.plain import words as plain
 
 # Elements 0 .. 5 are 012, 021, 102, 120, 201, 210. First left, then right: 021 sends 1 to 2 and 102 leaves it there.
 TABLE = """\

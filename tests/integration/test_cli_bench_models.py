@@ -8,9 +8,9 @@ import pytest
 from tests.training_support import tiny_config
 from torch.utils.flop_counter import FlopCounterMode
 
-from anira.bench import decode, policies, prefill, subjects, throughput, train
 from anira.models import AniraForCausalLM
 from anira.training.data import Batches
+from benchmarks import decode, policies, prefill, subjects, throughput, train
 
 
 @pytest.fixture(autouse=True)

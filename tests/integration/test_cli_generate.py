@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.training_support import begin, tiny_config, train_tiny
 
-from anira.cli.generate import _columns, _shade
+from anira.cli.generate import _shade, _text
 from anira.training.run import load_run
 
 QUESTIONS = {
@@ -77,11 +77,15 @@ def test_the_page_shows_every_token_over_its_depth(anira, run, question):
 def test_depths_stand_under_their_tokens(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     tokens, depths = ["<bos>", "+", "1", "10", "<ans>"], [1, 12, 3, 2, 5]
-    assert _columns(tokens, depths, 12) == [
-        "token   <bos>  + 1",
-        "depth       1 12 3",
-        "token   10 <ans>",
-        "depth    2     5",
+    said = {"tokens": tokens, "depths": depths, "answer": "3", "correct": True, "mean_depth": 4.6}
+    assert _text(said, 12).splitlines() == [
+        "token  <bos>   +  1",
+        "depth      1  12  3",
+        "token  10  <ans>",
+        "depth   2      5",
+        "",
+        "answer      3 (right)",
+        "mean depth  4.60 of 12",
     ]
 
 

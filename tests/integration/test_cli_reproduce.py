@@ -200,7 +200,7 @@ def test_long_training_wants_the_users_word_and_goes_by_a_sweep(anira, tmp_path,
     """Outside of the repository there are no published runs: hours of training must not begin by surprise."""
     monkeypatch.chdir(tmp_path)
     swept = []
-    monkeypatch.setattr("anira.cli.reproduce.sweep", lambda runs, out, jobs: swept.append((runs, out, jobs)))
+    monkeypatch.setattr("anira.cli.training_runs.sweep", lambda runs, out, jobs: swept.append((runs, out, jobs)))
     status, out, err = anira("reproduce", "lano", "--scale", "cpu")
     assert (status, out, swept) == (2, "", [])
     assert "lano-anira-e-cpu, lano-anira-o-cpu (about " in err

@@ -12,9 +12,10 @@ import pytest
 from tests.training_support import TINY_MODEL, TINY_RUN, Child, assert_same_run, begin, resume
 
 from anira.cli import main
-from anira.cli.sweep import Options, _job, _plan
+from anira.cli.sweep import Options, _plan
 from anira.config import save
 from anira.sweeps.executors.slurm import SlurmExecutor
+from anira.sweeps.launch import make_job
 from anira.sweeps.plan import PlannedRun, planned_runs
 from anira.training import RunFolder
 from anira.training.status import run_status
@@ -90,7 +91,7 @@ def test_through_submitit_a_job_at_its_time_limit_is_queued_again(whole, tmp_pat
     """Slurm itself is not here: submitit's own stand-in runs and signals the job as Slurm does."""
     name, expected = next(iter(whole.items()))
     config = RunFolder(expected).read_config()
-    job = _job(tmp_path, PlannedRun(id=name, config=config, changes={}))
+    job = make_job(tmp_path, PlannedRun(id=name, config=config, changes={}))
     save(config, Path(job.words[3]))
     executor = SlurmExecutor(tmp_path, cluster="local", timeout_min=10)
     (handle,) = executor.start([job])

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anira.bench.plain import brevo as plain
 from anira.tasks.brevo import Brevo, BrevoConfig
 from anira.tasks.brevo.graph import Graphs, search
 from anira.tasks.brevo.probes import Search
+from benchmarks.plain import brevo as plain
 
 Edges = list[tuple[int, int]]
 Parents = dict[int, set[int]]

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anira.bench.plain import depo as plain
 from anira.config import UserError
 from anira.tasks.base import Rows
 from anira.tasks.depo import Depo, DepoConfig
+from benchmarks.plain import depo as plain
 
 Words = list[str]
 

@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anira.bench.plain import mano as plain
 from anira.config import UserError
 from anira.tasks.base import Rows
 from anira.tasks.mano import Mano, ManoConfig
+from benchmarks.plain import mano as plain
 
 Words = list[str]
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anira.bench.plain import wordmath as plain
 from anira.config import UserError
 from anira.tasks.wordmath import Wordmath, WordmathConfig
+from benchmarks.plain import wordmath as plain
 
 configs = st.builds(
     WordmathConfig,

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anira.bench.plain import words as plain
 from anira.config import UserError
 from anira.tasks.words import GROUPS, TWINS, Words, WordsConfig, make_group
+from benchmarks.plain import words as plain
 
 groups = st.sampled_from(GROUPS)
 forms = st.sampled_from(["dense", "final"])

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
-from anira.cli.output import say, tell
+from anira.cli.output import say, say_page, tell
 from anira.cli.parse import parse
-from anira.cli.sweep import assignment
-from anira.cli.training_runs import train_missing
+from anira.cli.training_runs import RunsOptions, make_setting, train_missing
 from anira.config import UserError
 
 if TYPE_CHECKING:
     from anira.paper.policies.runs import Comparison
-    from anira.paper.setting import Setting
 
 SUMMARY = (
     "Compare policies on one task: train the runs that are missing, evaluate them at their own and at forced depths, "
@@ -24,7 +22,7 @@ SUMMARY = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(RunsOptions):
     """What to compare, at which size, and where."""
 
     task: Annotated[str, arg(metavar="TASK")]
@@ -41,11 +39,6 @@ class Options:
     """Instances per knob in the evaluations that are made, at most as many as in the one that ends a training."""
     out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: compared/SCALE)")] = None
     """Folder of the page."""
-    runs: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/ in --out)")] = None
-    """Folder of runs: finished ones are used, after those in results/ where the working directory has it; what is
-    missing is trained here."""
-    yes: bool = False
-    """Train what is missing, even where that takes more than ten minutes."""
 
 
 def run(argv: list[str]) -> None:
@@ -53,11 +46,12 @@ def run(argv: list[str]) -> None:
     options = parse(Options, argv, prog="anira compare", description=SUMMARY)
     from anira.paper.policies.make import make_comparison, missing_runs
 
-    comparison, setting = _comparison(options), _setting(options)
+    comparison = _comparison(options)
+    setting = make_setting(options, options.scale, options.out or Path("compared") / options.scale)
     train_missing(missing_runs([comparison], setting), setting.runs, yes=options.yes)
     outcome = make_comparison(comparison, setting)
     page = outcome.files[-1]
-    say(f"{outcome.text}\n")
+    say_page(f"{outcome.text}\n")
     tell(f"wrote a comparison of {len(outcome.runs)} runs ({page.stat().st_size:,} bytes)")
     say(page)
 
@@ -65,8 +59,9 @@ def run(argv: list[str]) -> None:
 def _comparison(options: Options) -> "Comparison":
     """Return what is asked for; whatever cannot be compared is refused before anything starts."""
     from anira.paper.policies.runs import Comparison, check
+    from anira.sweeps.plan import parse_assignment
 
-    values = dict(assignment(text) for text in options.set)
+    values = dict(map(parse_assignment, options.set))
     for name, found in values.items():
         if len(found) > 1:
             raise UserError(f"--set takes one value here, not several of {name}")
@@ -80,18 +75,3 @@ def _comparison(options: Options) -> "Comparison":
     )
     check(comparison)
     return comparison
-
-
-def _setting(options: Options) -> "Setting":
-    from anira.cli.train import train_preset
-    from anira.paper.setting import Setting
-
-    out = options.out or Path("compared") / options.scale
-    return Setting(
-        scale=options.scale,
-        out=out,
-        runs=options.runs or out / "runs",
-        published=(Path("results"),),
-        train=train_preset,
-        tell=tell,
-    )

@@ -1,6 +1,7 @@
 """`anira convert CHECKPOINT --out DIR`: a released looped model as one of ours, or back."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from anira.cli.output import say
 from anira.cli.parse import parse
-from anira.cli.surgery import check_out, convert_dtype, save_model, say_model
+from anira.cli.surgery import check_out, convert_dtype, say_model
 from anira.config import UserError
 
 SUMMARY = (
@@ -39,7 +40,7 @@ def run(argv: list[str]) -> None:
     options = parse(Options, argv, prog="anira convert", description=SUMMARY)
     check_out(options.out)
     from anira.models.pretrained import load_released, save_released
-    from anira.models.pretrained.folder import local_folder, read_json
+    from anira.models.pretrained.folder import local_folder, read_json, save_beside_tokenizer
 
     source = local_folder(options.checkpoint)
     if options.back:
@@ -50,9 +51,9 @@ def run(argv: list[str]) -> None:
         from anira.models import AniraForCausalLM
 
         model = AniraForCausalLM.from_pretrained(source, local_files_only=True)
-        save_model(model, options.out, source, save=save_released)
+        save_beside_tokenizer(partial(save_released, model), options.out, source)
         say(f"{options.out}: in the layout of {(model.config.origin or {})['family']}")
         return
     model = load_released(source, policy=options.policy, dtype=convert_dtype(options.dtype))
-    save_model(model, options.out, source)
+    save_beside_tokenizer(model.save_pretrained, options.out, source)
     say_model(model, options.out)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from tyro.conf import arg
 
-from anira.cli.drawing import draw_instance, draw_probes, legend
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
-from anira.cli.sweep import cores, sweep
+from anira.cli.sweep import sweep
 from anira.config import UserError, command
+from anira.exchange.drawing import draw_instance, draw_probes, legend
 from anira.tasks import make_task
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ def run(argv: list[str]) -> None:
     if options.steps < 1:
         raise UserError(f"--steps must be at least 1, not {options.steps}")
     _show_instance()
-    from anira.cli.report import write_report
+    from anira.cli.report import ReportOptions, write_report
 
     tell(f"training ANIRA-O for {options.steps} steps over {' and over '.join(GROUPS)}: some minutes")
     runs = _train([demo_config(group, options.steps) for group in GROUPS], options.out / "runs")
     for path in runs:
         _force_depths(path)
     page = options.out / "report.html"
-    write_report(runs, page)
+    write_report(ReportOptions(runs=tuple(runs), out=page))
     say(f"\n{_outcome(runs)}\n")
     say(_NEXT.format(generate=command("anira", "generate", runs[0]), analyze=command("anira", "analyze", runs[0])))
     say(f"The page with charts and tokens shaded by depth, to open in a browser:\n{page}")
@@ -94,6 +94,7 @@ def demo_config(group: str, steps: int) -> "TrainConfig":
 def _train(configs: Sequence["TrainConfig"], out: Path) -> list[Path]:
     """Train runs side by side, one core each."""
     from anira.config.strict import run_id, stored_values
+    from anira.sweeps.launch import cores
     from anira.sweeps.plan import PlannedRun
 
     runs = [PlannedRun(id=run_id(stored_values(config)), config=config, changes={}) for config in configs]

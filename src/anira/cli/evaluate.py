@@ -164,11 +164,14 @@ def _overrides(options: EvaluateOptions) -> list[str]:
 
 def _name(step: int, options: EvaluateOptions, override: str) -> str:
     """Return a folder name that tells evaluations of one checkpoint apart."""
-    parts = [f"step-{step:06d}", f"n{options.count}"]
-    parts += ["_".join(map(str.strip, options.subtasks.split(",")))] if options.subtasks else []
-    parts += [options.knobs.replace(":", "-").replace(",", "_")] if options.knobs else []
-    parts += [options.select] if options.select else []
-    parts += [f"t{options.threshold:g}"] if options.threshold is not None else []
-    parts += ["generated"] if options.generate else []
-    parts += [override] if override else []
-    return "-".join(parts)
+    parts = (
+        f"step-{step:06d}",
+        f"n{options.count}",
+        "_".join(map(str.strip, (options.subtasks or "").split(","))),
+        (options.knobs or "").replace(":", "-").replace(",", "_"),
+        options.select,
+        "" if options.threshold is None else f"t{options.threshold:g}",
+        "generated" * options.generate,
+        override,
+    )
+    return "-".join(part for part in parts if part)

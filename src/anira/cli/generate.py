@@ -1,5 +1,6 @@
 """`anira generate RUN QUESTION`: an answer, with the depth of every token."""
 
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,10 +8,10 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from anira.cli.drawing import visible
 from anira.cli.output import say_coloured, say_json
 from anira.cli.parse import parse
 from anira.config import UserError, printable
+from anira.exchange.drawing import draw_bands, visible
 
 SUMMARY = "Answer a question and show the depth of every token. QUESTION is written as `anira sample` prints it."
 
@@ -38,78 +39,31 @@ def run(argv: list[str]) -> None:
     options = parse(GenerateOptions, argv, prog="anira generate", description=SUMMARY)
     if len(options.words) != 1:  # several runs by a glob, or a question without its quotes
         raise UserError('generate takes one RUN and one QUESTION in quotes, as in anira generate RUN "+ 1 * 2 3"')
+    from anira.evaluation.answer import answer
     from anira.training.run import load_run
 
     config, model, step = load_run(options.run, options.step)
     model.policy.rule(options.select, options.threshold)
-    task = config.make_task()
-    result = _answer(model, task, options)
+    (question,) = options.words
+    result = answer(model, config.make_task(), question, select=options.select, threshold=options.threshold)
     if options.json:
         say_json({"run": str(options.run), "step": step, **result})
     else:
         say_coloured(_text(result, model.config.max_depth))
 
 
-def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
-    """Read the question, write as many tokens as the true answer has."""
-    import torch
-
-    from anira.inference import Stepwise
-
-    rows = task.read(options.words[0])
-    start = rows.answer_positions(0)[0]
-    if not rows.has_one_answer(0):
-        raise UserError("a question with several answers is not answered here: ask for one at a time")
-    truth = rows.answer(0)
-    session = Stepwise(model, select=options.select, threshold=options.threshold)
-    token = torch.tensor([rows.ids(0)[:start]])
-    ids, depths, written = list(rows.ids(0)[:start]), [], []
-    for _ in truth:
-        fed = session.feed(token)
-        depths += fed.exit_depth[0].tolist()
-        token = fed.logits.argmax(-1, keepdim=True)
-        written.append(int(token))
-    ids += written[:-1]
-    return {
-        "tokens": [task.vocab.tokens[i] for i in ids],
-        "depths": depths,
-        "answer": task.vocab.decode(written),
-        "true_answer": task.vocab.decode(truth),
-        "correct": task.grade(rows, 0, written).exact,
-        "mean_depth": session.cost().mean_depth,
-    }
-
-
 def _text(result: dict[str, Any], max_depth: int) -> str:
     """Lay tokens over their depths; on a terminal, deeper is darker."""
     verdict = "right" if result["correct"] else f"wrong, it is {printable(result['true_answer'])}"
-    lines = _columns([visible(token) for token in result["tokens"]], result["depths"], max_depth)
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"answer      {printable(result['answer'])} ({verdict})",
-            f"mean depth  {result['mean_depth']:.2f} of {max_depth}",
-        ]
+    depths = result["depths"]
+    lines = {"token": list(map(visible, result["tokens"])), "depth": list(map(str, depths))}
+    bands = draw_bands(
+        lines,
+        width=shutil.get_terminal_size().columns,
+        shade=lambda i, cell: _shade(cell, depths[i], max_depth),
     )
-
-
-def _columns(tokens: list[str], depths: list[int], max_depth: int) -> list[str]:
-    import shutil
-
-    widths = [max(len(token), len(str(depth))) for token, depth in zip(tokens, depths, strict=True)]
-    lines: list[str] = []
-    start, room = 0, shutil.get_terminal_size().columns - 8
-    while start < len(tokens):
-        stop, used = start, 0
-        while stop < len(tokens) and (stop == start or used + widths[stop] + 1 <= room):
-            used += widths[stop] + 1
-            stop += 1
-        part = range(start, stop)
-        lines.append("token   " + " ".join(_shade(f"{tokens[i]:>{widths[i]}}", depths[i], max_depth) for i in part))
-        lines.append("depth   " + " ".join(f"{depths[i]:>{widths[i]}}" for i in part))
-        start = stop
-    return lines
+    answer = f"answer      {printable(result['answer'])} ({verdict})"
+    return "\n".join([*bands, "", answer, f"mean depth  {result['mean_depth']:.2f} of {max_depth}"])
 
 
 def _shade(text: str, depth: int, max_depth: int) -> str:

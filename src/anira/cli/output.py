@@ -7,6 +7,8 @@ from typing import Any, TextIO
 
 from anira.config import UserError, json_text, printable
 
+_VERDICTS = {"supported": "green", "contradicted": "red", "inconclusive": "yellow", "not testable": "dim"}
+
 
 def say(text: object = "") -> None:
     """Print a result."""
@@ -16,6 +18,24 @@ def say(text: object = "") -> None:
 def say_coloured(text: str) -> None:
     """Print a result that has colours of ours; whoever made it has made what came from elsewhere printable."""
     _write(text, sys.stdout)
+
+
+def say_page(text: str) -> None:
+    """Print sentences and tables; on a terminal verdicts in colour, sentences wrapped and tables cut at its width."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        say(text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False)
+    with console.capture() as captured:
+        for line in printable(text).split("\n"):
+            shown, is_table = Text(line), "  " in line
+            for word, colour in _VERDICTS.items():
+                shown.highlight_regex(rf"\b{word}\b", colour)
+            console.print(shown, no_wrap=is_table, overflow="ellipsis" if is_table else "fold")
+    _write(captured.get().removesuffix("\n"), sys.stdout)
 
 
 def say_json(value: Any, *, indent: int | None = None) -> None:

@@ -4,6 +4,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
 
 from anira.cli.output import tell
 from anira.config import printable
@@ -11,41 +13,46 @@ from anira.config import printable
 _SECONDS_BETWEEN_LINES = 5.0
 
 
+class Bar:
+    """A bar on a terminal, which goes when the command ends: its last line says what was done. Elsewhere, nothing."""
+
+    def __init__(self, total: int, label: str = "") -> None:
+        self.total, self.label = total, label
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            label, text = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[text]"))
+            columns = (label, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), text)
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.__enter__()
+            self._bar.add_task(printable(self.label), total=self.total, text="")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(kind, error, tb)
+
+    def move(self, done: int, text: str) -> bool:
+        """Show how much is done, and a text beside it; return whether there is a bar."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, text=text)
+        return self._bar is not None
+
+    def print(self, text: str) -> None:
+        """Print something that stays, above the bar if there is one."""
+        if self._bar is not None:
+            self._bar.console.print(printable(text), highlight=False, markup=False)
+        else:
+            tell(text)
+
+
 @contextmanager
 def progress(total: int, label: str) -> Iterator[Callable[[int], None]]:
     """Yield a function that is told how many rows were finished since its last call."""
-    if sys.stderr.isatty():
-        with _bar(total, label) as advance:
-            yield advance
-    else:
-        yield _lines(total, label)
-
-
-@contextmanager
-def _bar(total: int, label: str) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-    )
-    start, done = time.monotonic(), 0
-    # transient: the command's last line says what was done, the bar need not stay
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(printable(label), total=total, rate="")
-
-        def advance(rows: int) -> None:
-            nonlocal done
-            done += rows
-            bar.update(task, advance=rows, rate=rate(done, time.monotonic() - start))
-
-        yield advance
-
-
-def _lines(total: int, label: str) -> Callable[[int], None]:
     start = last = time.monotonic()
     done = 0
 
@@ -53,11 +60,13 @@ def _lines(total: int, label: str) -> Callable[[int], None]:
         nonlocal done, last
         done += rows
         now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN_LINES:
+        speed = rate(done, now - start)
+        if not bar.move(done, speed) and now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            tell(f"{label}: {done} of {total} rows, {rate(done, now - start)}")
+            tell(f"{label}: {done} of {total} rows, {speed}")
 
-    return advance
+    with Bar(total, label) as bar:
+        yield advance
 
 
 def rate(rows: int, seconds: float) -> str:

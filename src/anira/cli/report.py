@@ -44,37 +44,22 @@ def run(argv: list[str]) -> None:
     """Make the page, and the tables if asked."""
     options = parse(ReportOptions, argv, prog="anira report", description=SUMMARY)
     _check(options)
-    write_report(
-        options.runs,
-        options.out,
-        evaluation=options.evaluation,
-        subtask=options.subtask,
-        csv=options.csv,
-        tokens=options.tokens,
-    )
+    write_report(options)
     say(options.out)
 
 
-def write_report(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    evaluation: str | None = None,
-    subtask: str | None = None,
-    csv: Path | None = None,
-    tokens: bool = True,
-) -> None:
+def write_report(options: ReportOptions) -> None:
     """Write the page about some runs, and the table behind it if a folder is given for that."""
     from anira.measure.csv import csv_text
     from anira.site import render
     from anira.site.report import build, load_runs
 
-    runs = load_runs(folders, evaluation, subtask)
-    report = build(runs, tokens=tokens, knobs=knob_words(run.task for run in runs), paper=_paper(runs))
-    tables = {} if csv is None else {csv / "report.csv": csv_text(report.table)}
-    write_files({**tables, out: render(report.page)})
+    runs = load_runs(options.runs, options.evaluation, options.subtask)
+    report = build(runs, tokens=options.tokens, knobs=knob_words(run.task for run in runs), paper=_paper(runs))
+    tables = {} if options.csv is None else {options.csv / "report.csv": csv_text(report.table)}
+    write_files({**tables, options.out: render(report.page)})
     number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
-    tell(f"wrote a report of {number} ({out.stat().st_size:,} bytes)")
+    tell(f"wrote a report of {number} ({options.out.stat().st_size:,} bytes)")
 
 
 def _check(options: ReportOptions) -> None:

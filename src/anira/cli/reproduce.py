@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from anira.cli.output import say, tell
+from anira.cli.output import say, say_page, tell
 from anira.cli.parse import parse
-from anira.cli.runs import duration
-from anira.cli.sweep import cores, sweep
-from anira.cli.training_runs import SHORT, check_agreed, expected_seconds, train_missing
+from anira.cli.training_runs import RunsOptions, make_setting, train_long, train_missing
 from anira.config import UserError, nearest
 from anira.paper.figures import EXPERIMENTS
 
@@ -25,11 +23,10 @@ SUMMARY = (
     "as JSON, CSV and a page. Without a NAME, list the experiments."
 )
 ALL = "all"
-PUBLISHED = Path("results")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(RunsOptions):
     """What to make, at which size, and where."""
 
     name: Annotated[Positional[str], arg(metavar="NAME", help_behavior_hint="")] = ""
@@ -38,11 +35,6 @@ class Options:
     """smoke: seconds, to see that it works; cpu: minutes to hours on two cores; paper: the paper's sizes, for a GPU."""
     out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: reproduced/SCALE)")] = None
     """Folder of the files that are made."""
-    runs: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/ in --out)")] = None
-    """Folder of runs as `anira train --out` fills it: finished ones of an experiment's presets are used as they are,
-    after those in results/ where the working directory has it; what is missing is trained here."""
-    yes: bool = False
-    """Train what is missing, even where that takes more than ten minutes."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ def run(argv: list[str]) -> None:
     _train_missing(names, options)
     _train_planned(names, options)
     done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
-    say(_table(done))
+    say_page(_table(done))
     if any(one.outcome for one in done):
         say(_index(options))
     failed = [one.name for one in done if one.outcome is None]
@@ -96,14 +88,10 @@ def _train_missing(names: list[str], options: Options) -> None:
     if not missing:
         return
     runs = planned_runs(Plan(groups=(Group(presets=tuple(missing)),)))
-    seconds = expected_seconds(runs)
     places = " or ".join(str(place) for place in (*setting.published, setting.runs))
-    tell(f"to be trained, because {places} has no finished run: {', '.join(missing)} (about {duration(seconds)})")
-    for line in estimate_lines([run.config for run in runs]) if options.scale == "paper" else []:
-        tell(line)
-    check_agreed(seconds, yes=options.yes)
-    if seconds > SHORT:
-        sweep(runs, setting.runs, jobs=cores())
+    what = f"to be trained, because {places} has no finished run: {', '.join(missing)}"
+    estimates = estimate_lines([run.config for run in runs]) if options.scale == "paper" else []
+    train_long(runs, setting.runs, what, yes=options.yes, estimates=estimates)
 
 
 def _train_planned(names: list[str], options: Options) -> None:
@@ -137,22 +125,12 @@ def _make(name: str, options: Options) -> "Outcome":
     setting = _setting(options)
     forget(setting.out, name)
     outcome = load_experiment(name)(setting)
-    say(f"{outcome.text}\n")
+    say_page(f"{outcome.text}\n")
     return outcome
 
 
 def _setting(options: Options) -> "Setting":
-    from anira.cli.train import train_preset
-    from anira.paper.setting import Setting
-
-    return Setting(
-        scale=options.scale,
-        out=_out(options),
-        runs=options.runs or _out(options) / "runs",
-        published=(PUBLISHED,),
-        train=train_preset,
-        tell=tell,
-    )
+    return make_setting(options, options.scale, _out(options))
 
 
 def _out(options: Options) -> Path:

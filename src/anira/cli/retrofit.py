@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from anira.cli.parse import parse
-from anira.cli.surgery import check_out, convert_dtype, save_model, say_model
+from anira.cli.surgery import check_out, convert_dtype, say_model
 from anira.config import UserError
 
 SUMMARY = (
@@ -47,7 +47,7 @@ def run(argv: list[str]) -> None:
     core = layers(options.core, "--core")
     check_out(options.out)
     from anira.models.pretrained import Cut, retrofit
-    from anira.models.pretrained.folder import local_folder, read_json
+    from anira.models.pretrained.folder import local_folder, read_json, save_beside_tokenizer
 
     source = local_folder(options.model)
     last = read_json(source / "config.json").get("num_hidden_layers")
@@ -63,7 +63,7 @@ def run(argv: list[str]) -> None:
         injection=options.injection,
         dtype=convert_dtype(options.dtype),
     )
-    save_model(model, options.out, source)
+    save_beside_tokenizer(model.save_pretrained, options.out, source)
     say_model(model, options.out)
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from anira.cli.drawing import draw_instance, draw_probes, legend
 from anira.cli.output import say, say_json
 from anira.cli.parse import parse_with_task
-from anira.cli.rows import Address, probe_values, row_values
 from anira.config import UserError
+from anira.exchange.drawing import draw_instance, draw_probes, legend
+from anira.exchange.rows import Address, probe_values, row_values
 from anira.tasks import BlockTask, Rows
 
 _MOST = 1_000_000

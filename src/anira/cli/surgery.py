@@ -1,20 +1,15 @@
-"""What `convert` and `retrofit` share: a new folder that gets a whole model with its tokenizer, or nothing."""
+"""What `convert` and `retrofit` share: the folder that they fill, and what they say about it."""
 
-import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from anira.cli.output import say
 from anira.config import UserError, command
-from anira.config.files import replacing_folder
 
 if TYPE_CHECKING:
     import torch
 
     from anira.models import AniraForCausalLM
-
-_TOKENIZER: Final = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
 
 def check_out(out: Path) -> None:
@@ -31,20 +26,6 @@ def convert_dtype(name: str | None) -> "torch.dtype | None":
 
     dtype: torch.dtype = getattr(torch, name)
     return dtype
-
-
-def save_model(
-    model: "AniraForCausalLM", out: Path, source: Path, save: Callable[[Any, Path], None] | None = None
-) -> None:
-    """Write the model, and the tokenizer of where it came from."""
-    with replacing_folder(out) as part:
-        if save is None:
-            model.save_pretrained(part)
-        else:
-            save(model, part)
-        for name in _TOKENIZER:
-            if (source / name).is_file():
-                shutil.copyfile(source / name, part / name)
 
 
 def say_model(model: "AniraForCausalLM", out: Path) -> None:

@@ -1,12 +1,7 @@
 """`anira sweep PLAN | PRESET ...`: many runs, brought to their end."""
 
-import ast
-import os
-import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,19 +11,15 @@ from anira.cli import PLUGINS
 from anira.cli.output import say
 from anira.cli.parse import parse
 from anira.cli.sweep_table import close, estimate_table, live_table
-from anira.config import UserError, save
+from anira.config import UserError
 
 if TYPE_CHECKING:
-    from anira.sweeps.executors import Job
     from anira.sweeps.plan import Group, Plan, PlannedRun
-    from anira.sweeps.queue import Place
 
 SUMMARY = (
     "Train many runs: those of a plan (a TOML file, docs/guide.md), or presets with seeds and options. What is "
     "finished is not run again, and what was stopped or killed goes on: the same words again are always right."
 )
-WORK = ".sweep"
-"""Folder of logs and of what jobs are given, in the folder of runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +55,13 @@ def run(argv: list[str]) -> None:
     """Run the sweep."""
     options = parse(Options, argv, prog="anira sweep", description=SUMMARY)
     plan = _plan(options)
+    from anira.sweeps.launch import places_of
     from anira.sweeps.plan import planned_runs
 
     runs = planned_runs(plan)
     jobs = _jobs(options, plan.threads, len(runs))
     if options.dry_run:
-        _check(runs)
-        say(estimate_table(_places(runs, options.out), jobs))
+        say(estimate_table(places_of(runs, options.out), jobs))
         return
     sweep(runs, options.out, jobs=jobs, hours=plan.hours, on=options.on, slurm=_slurm(options))
 
@@ -85,16 +76,12 @@ def sweep(
     slurm: Mapping[str, Any] | None = None,
 ) -> None:
     """Bring runs to their end in a folder of runs, and show how they stand; one that fails is an error at the end."""
-    from anira.sweeps.executors import make_executor
-    from anira.sweeps.queue import Queue
+    from anira.sweeps.launch import make_queue, places_of
 
-    _check(runs)
-    places = _places(runs, out)
-    executor = make_executor(on, (out / WORK).resolve(), slurm or {})
-    for run in runs:
-        save(run.config, _file(out, run, "json"))
+    places = places_of(runs, out, PLUGINS)
+    queue = make_queue(places, out, jobs=jobs, on=on, slurm=slurm or {})
     with live_table() as show:
-        done = Queue(executor, jobs, places).work(seconds=None if hours is None else hours * 3600, show=show)
+        done = queue.work(seconds=None if hours is None else hours * 3600, show=show)
     close(places, done=done)
 
 
@@ -115,9 +102,9 @@ def _plan(options: Options) -> "Plan":
 
 
 def _group(options: Options) -> "Group":
-    from anira.sweeps.plan import Group, check_group, parse_seeds
+    from anira.sweeps.plan import Group, check_group, parse_assignment, parse_seeds
 
-    values = dict(assignment(text) for text in options.set)
+    values = dict(map(parse_assignment, options.set))
     if len(values) < len(options.set):
         raise UserError("--set names an option twice: write its values with commas, as in policy.gamma=.03,.1")
     return check_group(
@@ -130,30 +117,10 @@ def _group(options: Options) -> "Group":
     )
 
 
-def assignment(text: str) -> tuple[str, list[Any]]:
-    """Read NAME=VALUE,VALUE; commas in brackets belong to a value.
-
-    >>> assignment("policy.gamma=.03,.1"), assignment("betas=[.9,.98]"), assignment("task.group=S3")
-    (('policy.gamma', [0.03, 0.1]), ('betas', [[0.9, 0.98]]), ('task.group', ['S3']))
-    """
-    name, equals, values = text.partition("=")
-    if not name or not equals or not values:
-        raise UserError(f"options are written as NAME=VALUE or NAME=VALUE,VALUE, not {text!r}")
-    return name, [_value(part) for part in re.split(r",(?![^\[]*\])", values)]
-
-
-def _value(text: str) -> Any:
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
-
-
 def _jobs(options: Options, threads: int, runs: int) -> int:
     """Return how many runs go at a time."""
+    from anira.sweeps.launch import cores
+
     if options.jobs is not None and options.jobs < 1:
         raise UserError(f"--jobs must be at least 1, not {options.jobs}")
     if options.on != "local":
@@ -164,42 +131,9 @@ def _jobs(options: Options, threads: int, runs: int) -> int:
     return jobs
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _slurm(options: Options) -> dict[str, Any]:
     if options.slurm and options.on != "slurm":
         raise UserError("--slurm goes with --on slurm")
-    found = dict(assignment(text) for text in options.slurm)
-    return {name: values[0] for name, values in found.items()}
+    from anira.sweeps.plan import parse_assignment
 
-
-def _check(runs: Sequence["PlannedRun"]) -> None:
-    """Find what would stop a run at its beginning, before any begins."""
-    from anira.training.fitting import check_fits
-
-    for run in runs:
-        try:
-            check_fits(run.config)
-        except UserError as error:
-            raise UserError(f"{run.label}: {error}") from error
-
-
-def _places(runs: Sequence["PlannedRun"], out: Path) -> list["Place"]:
-    from anira.sweeps.queue import make_places
-
-    return make_places(runs, out, partial(_job, out))
-
-
-def _job(out: Path, run: "PlannedRun") -> "Job":
-    from anira.sweeps.executors import Job
-
-    words = (sys.executable, "-m", "anira.cli.job", str(_file(out, run, "json")), str(out.resolve()), *PLUGINS)
-    log, threads = _file(out, run, "log"), run.config.threads or 1
-    return Job(name=run.id, words=words, log=log, folder=Path.cwd(), threads=threads)
-
-
-def _file(out: Path, run: "PlannedRun", ending: str) -> Path:
-    return (out / WORK).resolve() / f"{run.id.replace('/', '-')}.{ending}"
+    return {name: values[0] for name, values in map(parse_assignment, options.slurm)}

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 Show = Callable[[Sequence["Place"]], None]
 HEAD: Final = ("run", "seed", "state", "step", "left", "accuracy", "depth")
-PER_THREAD: Final = 3e10
-"""FLOP/s that one thread is taken to sustain at the sizes of the cpu presets (docs/results.md)."""
-_OVER: Final = ("finished", "failed", "blocked")
 
 
 @contextmanager
@@ -103,10 +100,11 @@ def close(places: Sequence["Place"], *, done: bool) -> None:
 def estimate_table(places: Sequence["Place"], jobs: int) -> str:
     """Return the runs with the work that is left in them, and how long that takes with so many at a time."""
     from anira.site.values import layout
+    from anira.sweeps.launch import PER_THREAD, work_left
 
     rows, flops, seconds = [], 0.0, 0.0
     for place in places:
-        work, time = _left(place)
+        work, time = work_left(place)
         flops, seconds = flops + work, seconds + time
         name, seed, _, step, _, *_ = row(place)
         rows.append(
@@ -121,15 +119,3 @@ def estimate_table(places: Sequence["Place"], jobs: int) -> str:
         "without evaluations"
     )
     return f"{table}\n{note}"
-
-
-def _left(place: "Place") -> tuple[float, float]:
-    """Return the FLOPs and the seconds that a run still takes."""
-    from anira.training.estimate import estimate
-
-    config, status = place.run.config, place.status
-    if status.state == "finished":
-        return 0.0, 0.0
-    flops = estimate(config).flops * (1 - status.step / config.steps)
-    known = status.remaining(config.steps)
-    return flops, flops / (PER_THREAD * (config.threads or 1)) if known is None else known

@@ -27,13 +27,9 @@ _DERIVED = ("num_key_value_heads", "freeze")  # follow from other options of the
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions:
-    """Where the run goes, and what else gets its figures."""
+class LoopOptions:
+    """What else gets the figures, and what stops a run."""
 
-    out: Annotated[Path, arg(metavar="DIR")] = Path("runs")
-    """Folder of all runs; this one goes to DIR/<preset>/<hash8>-s<seed>."""
-    compile: Literal["auto", "on", "off"] = "auto"
-    """auto: where there is a C++ compiler and the run is long enough to pay for it."""
     tracker: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
     """Where figures go besides metrics.jsonl."""
     non_finite: Literal["stop", "skip"] = "stop"
@@ -41,15 +37,21 @@ class TrainOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResumeOptions:
+class TrainOptions(LoopOptions):
+    """Where the run goes, and what else gets its figures."""
+
+    out: Annotated[Path, arg(metavar="DIR")] = Path("runs")
+    """Folder of all runs; this one goes to DIR/<preset>/<hash8>-s<seed>."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """auto: where there is a C++ compiler and the run is long enough to pay for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeOptions(LoopOptions):
     """Which run."""
 
     resume: Annotated[Path, arg(metavar="RUN")]
     """Folder of the run to go on with; its own configuration holds."""
-    tracker: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
-    """Where figures go besides metrics.jsonl."""
-    non_finite: Literal["stop", "skip"] = "stop"
-    """A loss or gradient that is not finite stops the run, or the step is left out and counted in metrics.jsonl."""
 
 
 def run(argv: list[str]) -> None:
@@ -248,7 +250,7 @@ def _resume(options: ResumeOptions) -> None:
 
 
 @contextmanager
-def _resumable(path: Path, options: TrainOptions | ResumeOptions) -> Iterator[None]:
+def _resumable(path: Path, options: LoopOptions) -> Iterator[None]:
     """Let an interrupt say how the run goes on."""
     try:
         yield
@@ -291,7 +293,7 @@ def _tell_about_data(config: "TrainConfig") -> None:
         tell(f"not trained, too long for --task.max-length: {_sizes(left_out)}")
 
 
-def _train(config: "TrainConfig", folder: "RunFolder", options: TrainOptions | ResumeOptions, *, resume: bool) -> None:
+def _train(config: "TrainConfig", folder: "RunFolder", options: LoopOptions, *, resume: bool) -> None:
     """Train; of several processes only the main one speaks."""
     from anira.cli.train_progress import TrainProgress
     from anira.training import train

@@ -1,13 +1,10 @@
 """How a training run stands: a bar on a terminal, plain lines in a log. On stderr."""
 
-import sys
 import time
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
-from anira.cli.output import tell
-from anira.config import printable
+from anira.cli.progress import Bar
 
 _SECONDS_BETWEEN_LINES = 10.0
 _STOPPING = "stopping after this step, with a checkpoint; Ctrl-C again stops at once"
@@ -17,59 +14,39 @@ class TrainProgress:
     """Takes what `train` reports and shows the essence of it."""
 
     def __init__(self, steps: int) -> None:
-        self.steps = steps
-        self._bar: Any = None
-        self._task: Any = None
+        self.steps, self._bar = steps, Bar(steps)
         self._last = -_SECONDS_BETWEEN_LINES
         self._evaluation: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[text]}", markup=False),
-            )
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.__enter__()
-            self._task = self._bar.add_task("", total=self.steps, text="")
+        self._bar.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._flush_evaluation()
-        if self._bar is not None:
-            self._bar.__exit__(kind, error, tb)
+        self._bar.__exit__(*error)
 
     def line(self, line: dict[str, Any]) -> None:
         """Take one line."""
         if line["kind"] == "interrupt":
             with suppress(RuntimeError):  # Ctrl-C came while another line was written, which cannot be cut into
-                self._print(_STOPPING)
+                self._bar.print(_STOPPING)
             return
         if line["kind"] == "eval":
             self._evaluation.append(line)
             return
         self._flush_evaluation()
-        if self._bar is not None:
-            self._bar.update(self._task, completed=line["step"], text=train_text(line))
-        elif time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES or line["step"] == self.steps:
-            self._last = time.monotonic()
-            self._print(f"step {line['step']:>6} of {self.steps}  {train_text(line)}")
+        text, now = train_text(line), time.monotonic()
+        if self._bar.move(line["step"], text):
+            return
+        if now - self._last >= _SECONDS_BETWEEN_LINES or line["step"] == self.steps:
+            self._last = now
+            self._bar.print(f"step {line['step']:>6} of {self.steps}  {text}")
 
     def _flush_evaluation(self) -> None:
         if self._evaluation:
-            self._print(evaluation_text(self._evaluation))
+            self._bar.print(evaluation_text(self._evaluation))
             self._evaluation = []
-
-    def _print(self, text: str) -> None:
-        if self._bar is not None:
-            self._bar.console.print(printable(text), highlight=False, markup=False)
-        else:
-            tell(text)
 
 
 def train_text(line: dict[str, Any]) -> str:

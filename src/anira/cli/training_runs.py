@@ -1,16 +1,19 @@
 """Training what a page is made from: says what it takes, asks where that is long, and does it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+from tyro.conf import arg
 
 from anira.cli.output import tell
 from anira.cli.runs import duration
-from anira.cli.sweep import cores, sweep
-from anira.cli.sweep_table import PER_THREAD
+from anira.cli.sweep import sweep
 from anira.config import UserError
 
 if TYPE_CHECKING:
+    from anira.paper.setting import Setting
     from anira.sweeps.plan import PlannedRun
 
 ASKED: Final = 600.0
@@ -19,17 +22,32 @@ SHORT: Final = 60.0
 """Seconds from which a sweep is worth its processes."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunsOptions:
+    """Where runs are, and whether long training is welcome."""
+
+    runs: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/ in --out)")] = None
+    """Folder of runs as `anira train --out` fills it: finished ones are used as they are, after those in results/ where
+    the working directory has it; what is missing is trained here."""
+    yes: bool = False
+    """Train what is missing, even where that takes more than ten minutes."""
+
+
+def make_setting(options: RunsOptions, scale: str, out: Path) -> "Setting":
+    """Return what an experiment is given."""
+    from anira.cli.train import train_preset
+    from anira.paper.setting import Setting
+
+    runs = options.runs or out / "runs"
+    return Setting(scale=scale, out=out, runs=runs, published=(Path("results"),), train=train_preset, tell=tell)
+
+
 def train_missing(runs: Sequence["PlannedRun"], out: Path, *, yes: bool) -> None:
     """Train runs in a folder of runs: by a sweep, or one after the other where all of them take a minute."""
     if not runs:
         return
-    seconds = expected_seconds(runs)
     names = ", ".join(dict.fromkeys(run.config.preset for run in runs))
-    number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
-    tell(f"to be trained in {out}: {number} of {names} (about {duration(seconds)})")
-    check_agreed(seconds, yes=yes)
-    if seconds > SHORT:
-        sweep(runs, out, jobs=cores())
+    if train_long(runs, out, f"to be trained in {out}: {len(runs)} run{'s' * (len(runs) > 1)} of {names}", yes=yes):
         return
     from anira.cli.train import start_or_resume
 
@@ -37,14 +55,18 @@ def train_missing(runs: Sequence["PlannedRun"], out: Path, *, yes: bool) -> None
         start_or_resume(run.config, out)
 
 
-def expected_seconds(runs: Sequence["PlannedRun"]) -> float:
-    """Return how long runs are expected to take on all cores of this machine."""
-    from anira.training.estimate import estimate
+def train_long(runs: Sequence["PlannedRun"], out: Path, what: str, *, yes: bool, estimates: Sequence[str] = ()) -> bool:
+    """Say what training takes, and do it by a sweep where that is more than a minute; return whether it is.
 
-    return sum(estimate(run.config).flops for run in runs) / PER_THREAD / min(cores(), len(runs))
+    Raise a UserError where it takes long and the user has not agreed.
+    """
+    from anira.sweeps.launch import cores, expected_seconds
 
-
-def check_agreed(seconds: float, *, yes: bool) -> None:
-    """Raise a UserError where training takes long and the user has not agreed."""
+    seconds = expected_seconds(runs)
+    for line in (f"{what} (about {duration(seconds)})", *estimates):
+        tell(line)
     if seconds > ASKED and not yes:
         raise UserError(f"training what is missing takes about {duration(seconds)} here: say --yes, or give --runs")
+    if seconds > SHORT:
+        sweep(runs, out, jobs=cores())
+    return seconds > SHORT

@@ -15,7 +15,9 @@ presets = ["words-z6-anira-o-cpu"]
 after = ["s3"]                             # begins when these are finished
 """
 
+import ast
 import itertools
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -133,6 +135,28 @@ def parse_seeds(value: object) -> tuple[int, ...]:
     if not seeds or any(type(seed) is not int for seed in seeds) or len(set(seeds)) < len(seeds):
         raise UserError(f"seeds must be distinct whole numbers, and at least one: {value!r}")
     return tuple(seeds)
+
+
+def parse_assignment(text: str) -> tuple[str, list[Any]]:
+    """Read NAME=VALUE,VALUE; commas in brackets belong to a value.
+
+    >>> list(map(parse_assignment, ["policy.gamma=.03,.1", "betas=[.9,.98]", "task.group=S3"]))
+    [('policy.gamma', [0.03, 0.1]), ('betas', [[0.9, 0.98]]), ('task.group', ['S3'])]
+    """
+    name, equals, values = text.partition("=")
+    if not name or not equals or not values:
+        raise UserError(f"options are written as NAME=VALUE or NAME=VALUE,VALUE, not {text!r}")
+    return name, [_value(part) for part in re.split(r",(?![^\[]*\])", values)]
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 def planned_runs(plan: Plan) -> list[PlannedRun]:

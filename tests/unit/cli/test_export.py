@@ -4,10 +4,10 @@ import time
 import polars as pl
 import pytest
 
-from anira.cli.export import export
-from anira.cli.parquet import write_parquet
-from anira.cli.rows import CHUNK, Address
 from anira.config import UserError, replacing
+from anira.exchange.export import export
+from anira.exchange.parquet import write_parquet
+from anira.exchange.rows import CHUNK, Address
 from anira.tasks import make_task, task_names
 
 
@@ -24,7 +24,7 @@ def test_a_file_holds_the_rows_of_the_task(anira, tmp_path, name, suffix):
     words = ["--split", "eval", "-n", count, "--start", start, "--seed", 7, "--knob", 3, "--out", path]
     result = anira("export", name, *words)
     assert (result.status, result.out) == (0, "")
-    assert result.err.startswith(f"wrote {count} rows of {name} to {path}")
+    assert result.err.splitlines()[-1].startswith(f"wrote {count} rows of {name} to {path}")
 
     task, found = make_task(name), read(path)
     rows = task.rows(seed=7, stream="eval", start=start, count=count, knob=3)

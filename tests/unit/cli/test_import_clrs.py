@@ -268,7 +268,7 @@ def test_files_that_cannot_be_read_are_named(anira, tmp_path, make, complaint):
 
 
 def test_long_parquet_files_are_read_in_parts(anira, tmp_path, monkeypatch):
-    monkeypatch.setattr("anira.cli.tables._CHUNK", 7)
+    monkeypatch.setattr("anira.exchange.tables._CHUNK", 7)
     out = tmp_path / "out.parquet"
     assert anira("import", "clrs", parquet(tmp_path), "--out", out).status == 0
     assert pl.read_parquet(out)["row"].to_list() == list(range(1, 61))

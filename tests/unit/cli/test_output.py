@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,27 @@ def test_json_is_json(capsys):
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert json.loads(out) == {"name": ESCAPES + "\x7f"}
+
+
+def test_a_page_keeps_to_a_terminals_width_and_colours_verdicts(monkeypatch):
+    made = Terminal()
+    monkeypatch.setattr(sys, "stdout", made)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "30")
+    sentence = "anira-o: supported: depth follows the knob in every seed, contradicted by nobody."
+    output.say_page(f"{sentence}\n\nknob  " + "1234  " * 10 + f"\n{ESCAPES}")
+    text = made.getvalue()
+    assert "\x1b[32msupported\x1b[0m" in text and "\x1b[31mcontradicted\x1b[0m" in text
+    plain = re.sub(r"\x1b\[\d*m", "", text).splitlines()
+    assert max(map(len, plain)) <= 30
+    assert "".join(plain).startswith(sentence)
+    assert [line[-1] for line in plain if line.startswith("knob")] == ["\u2026"]
+    assert plain[-1] == "\\x1b[31m[red]x[/nope]\\u202e"
+
+
+def test_a_page_in_a_file_is_as_wide_as_it_is(capsys):
+    output.say_page("supported " * 30)
+    assert capsys.readouterr().out == "supported " * 30 + "\n"
 
 
 def test_a_bar_takes_a_name_literally(monkeypatch):

@@ -77,7 +77,7 @@ def test_ctrl_c_is_answered_at_once_and_never_an_error(capsys, monkeypatch):
     with TrainProgress(9) as progress:
         progress.line({"kind": "interrupt"})
         assert capsys.readouterr().err == "stopping after this step, with a checkpoint; Ctrl-C again stops at once\n"
-        monkeypatch.setattr(progress, "_print", reentered)
+        monkeypatch.setattr(progress._bar, "print", reentered)
         progress.line({"kind": "interrupt"})
 
 

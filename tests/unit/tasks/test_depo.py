@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anira.bench.plain import depo as plain
 from anira.config import UserError
 from anira.tasks.depo import Depo, DepoConfig
+from benchmarks.plain import depo as plain
 
 ROW = "v31 v32 v17 v31 v32 v17"  # the cycle v31 > v32 > v17 > v31
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anira.bench.plain import mano as plain
 from anira.config import UserError
 from anira.tasks.mano import Mano, ManoConfig
+from benchmarks.plain import mano as plain
 
 Texts = Callable[[ManoConfig, int | None, int], list[list[str]]]
 

@@ -1,7 +1,8 @@
 """A checkpoint of others as files: found on this machine or fetched from the hub, and looked at before it is loaded."""
 
 import json
-from collections.abc import Collection
+import shutil
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from anira.config import UserError
+from anira.config.files import replacing_folder
 
 _FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 """What is fetched: weights, configuration, tokenizer; never code, never pickles."""
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
 
 def local_folder(path_or_hub_id: str | Path) -> Path:
@@ -36,6 +39,15 @@ def local_folder(path_or_hub_id: str | Path) -> Path:
         raise UserError(
             f"there is no folder {name!r}, and the hub cannot be reached ({type(error).__name__})"
         ) from None
+
+
+def save_beside_tokenizer(save: Callable[[Path], None], out: Path, source: Path) -> None:
+    """Fill a new folder with a whole model and the tokenizer of where it came from, or leave nothing."""
+    with replacing_folder(out) as part:
+        save(part)
+        for name in _TOKENIZER:
+            if (source / name).is_file():
+                shutil.copyfile(source / name, part / name)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anira.bench.plain import brevo as plain
 from anira.tasks.brevo import Brevo, BrevoConfig
+from benchmarks.plain import brevo as plain
 
 Edges = list[tuple[int, int]]
 

@@ -2,9 +2,9 @@ from random import Random
 
 import pytest
 
-from anira.bench.plain.lano import derive
 from anira.tasks.lano import CFG3B, Grammar, PrefixProbabilities
 from anira.tasks.lano.derivation import outline
+from benchmarks.plain.lano import derive
 
 
 def lines(grammar: Grammar, tokens: list, levels: int) -> list[str]:

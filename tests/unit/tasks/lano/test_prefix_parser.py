@@ -3,9 +3,9 @@ from random import Random
 import pytest
 from tests.lano_support import DenseParser
 
-from anira.bench.plain.lano import derive
 from anira.config import UserError
 from anira.tasks.lano import CFG3B, Grammar, PrefixParser, TokenFeatures, token_features
+from benchmarks.plain.lano import derive
 
 
 def test_counts_on_cfg3b_equal_those_of_the_recurrences_written_out() -> None:

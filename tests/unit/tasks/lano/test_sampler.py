@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 from tests.lano_support import language
 
-from anira.bench.plain.lano import derive
 from anira.config import UserError
 from anira.tasks.lano import CFG3B, Grammar, Sampler, length_distribution, sampler, string_probabilities
+from benchmarks.plain.lano import derive
 
 # The draws are fixed, so a test passes always or never; see the tests of MANO's laws.
 CHANCE = 1e-5

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.lano_support import language
 
-from anira.bench.plain import lano as plain
 from anira.config import UserError
 from anira.tasks import BLOCK, Rows, make_task
 from anira.tasks.lano import (
@@ -17,6 +16,7 @@ from anira.tasks.lano import (
     string_probabilities,
     token_features,
 )
+from benchmarks.plain import lano as plain
 
 PAD, BOS, EOS, IGNORE = 0, 4, 5, -100
 FULL, SMALL = Lano(), Lano(LanoConfig(start_symbol=10, packed_length=16))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anira.bench.plain import wordmath as plain
 from anira.tasks.wordmath import Wordmath, WordmathConfig
 from anira.tasks.wordmath.stories import apply, clause_law, count_amounts, draw_stories, value_law
+from benchmarks.plain import wordmath as plain
 
 # The rows are fixed, so a test passes always or never; a law that holds does not give less than this.
 CHANCE = 1e-5

@@ -5,10 +5,10 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from anira.bench.plain import words as plain
 from anira.config import UserError
 from anira.tasks.words import GROUPS, TWINS, Words, WordsConfig, make_group
 from anira.tasks.words.groups import join
+from benchmarks.plain import words as plain
 
 every_group = pytest.mark.parametrize("name", GROUPS)
 SIZES = {"S3": 6, "Z6": 6, "A4": 12, "Z12": 12, "S4": 24, "Z24": 24, "A5": 60, "Z60": 60, "S5": 120, "Z120": 120}

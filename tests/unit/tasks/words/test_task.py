@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anira.bench.plain import words as plain
 from anira.config import UserError
 from anira.tasks.words import GROUPS, TWINS, Words, WordsConfig
+from benchmarks.plain import words as plain
 
 Made = list[tuple[list[int], list[int]]]
 Rows = Callable[[WordsConfig, int | None, int], Made]

@@ -1,22 +1,44 @@
 """A training step of both policies beside one of an 8-layer stock Llama, and what compiling gains."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from anira.bench.subjects import MAX_DEPTH, anira_model, random_ids, stock_model
 from anira.inference import forward_cost
 from anira.inference.timing import interleaved_medians
 from anira.models import AniraForCausalLM, uniform_noise
+from benchmarks.models import measured
+from benchmarks.subjects import MAX_DEPTH, anira_model, random_ids, stock_model
+from benchmarks.throughput import bench_throughput, source_folder
 
 ROWS, TIME = 8, 128
 BAR = 1.10
 POLICIES = ("anira-e", "anira-o")
 
 
-def bench_train(*, repeats: int, compiled: bool, report: Callable[[str], None]) -> list[dict[str, Any]]:
+def bench(
+    *,
+    repeats: int,
+    compile: bool,  # noqa: A002 (as the option)
+    against: Path | None,
+    report: Callable[[str], None],
+) -> dict[str, Any]:
+    """Measure single steps, then whole runs; `against` is a checkout of older code."""
+    if against is not None:
+        source_folder(against)  # refused before minutes of measuring
+    return measured(
+        lambda: [
+            *_steps(repeats, compile, report),
+            *bench_throughput(repeats=repeats, compiled=compile, against=against, report=report),
+        ],
+        repeats,
+    )
+
+
+def _steps(repeats: int, compiled: bool, report: Callable[[str], None]) -> list[dict[str, Any]]:
     """Measure whole steps (forward, backward, clipping, AdamW) in turns."""
     ids = random_ids(ROWS, TIME)
     models = {policy: anira_model(policy).train() for policy in POLICIES}

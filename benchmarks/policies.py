@@ -20,14 +20,19 @@ from anira.training.config import TrainConfig
 from anira.training.data import Batches
 from anira.training.overrides import override
 from anira.training.presets import preset
+from benchmarks.models import measured
 
 PRESET: Final = "words-{policy}-cpu"
 CHANGES: Final[dict[str, Any]] = {"model.num_coda_layers": 1}
 FIXED: Final = "fixed"
 
 
-def bench_policies(*, repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
+def bench(*, repeats: int, report: Callable[[str], None]) -> dict[str, Any]:
     """Measure a step of every policy of the package; `report` is told what comes next."""
+    return measured(lambda: _rows(repeats, report), repeats)
+
+
+def _rows(repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
     report("training steps of all policies, in turns")
     steps = {name: _Step(config) for name, config in _configs()}
     seconds = interleaved({name: step.run for name, step in steps.items()}, repeats=repeats, clock=time.process_time)

@@ -2,7 +2,7 @@
 
     PYTHONPATH=SRC python -P train_child.py '{"preset": "mano-anira-o-cpu", "batch_size": 128, ...}'
 
-It answers with the CPU seconds of the steps and of one matrix product. `bench.throughput` starts one for this code and
+It answers with the CPU seconds of the steps and of one matrix product. `throughput.py` starts one for this code and
 one for older code, so it imports only what older code has too: `preset`, `TrainConfig` and `train`.
 """
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+import anira
 from anira.config import UserError
 from anira.config.strict import json_text
 from anira.inference import attention_flops, layer_flops
@@ -82,7 +83,7 @@ def bench_throughput(
     *, repeats: int, compiled: bool, against: Path | None, report: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """Measure every shape; `against` is a checkout of older code."""
-    eager = {"": _Way(Path(__file__).parents[2])}
+    eager = {"": _Way(Path(anira.__file__).parents[1])}
     if against is not None:
         eager[_OLD] = _Way(source_folder(against))
     rows = []

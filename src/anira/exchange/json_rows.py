@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from anira.cli.tables import too_long
 from anira.config import UserError
 from anira.config.sealed import distinct, parse_json
+from anira.exchange.tables import too_long
 
 LONGEST: Final = 4 << 20
 """Bytes of a row, far more than any of CLRS-Text has, traces included."""

@@ -1,4 +1,4 @@
-"""Rows of a Parquet or Arrow file as JSON lines on stdout: a program of its own, which `anira.cli.tables` starts.
+"""Rows of a Parquet or Arrow file as JSON lines on stdout: a program of its own, which `tables.py` starts.
 
     {"row": {"question": "...", "answer": "..."}}       a row, with those of the wanted columns that the file has
     {"long": 210000005}                                 instead, a row of so many bytes, which are too many

@@ -6,8 +6,12 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
-from anira.bench.decode import INTERCEPT_BAR, SLOPE_BAR
-from anira.bench.subjects import (
+from anira.inference import forward_cost, layer_flops
+from anira.inference.timing import Line, interleaved_medians
+from anira.models import AniraForCausalLM
+from benchmarks.decode import INTERCEPT_BAR, SLOPE_BAR
+from benchmarks.models import measured
+from benchmarks.subjects import (
     DEPTHS,
     MAX_DEPTH,
     STOCK_LAYERS,
@@ -17,17 +21,18 @@ from anira.bench.subjects import (
     random_ids,
     stock_model,
 )
-from anira.inference import forward_cost, layer_flops
-from anira.inference.timing import Line, interleaved_medians
-from anira.models import AniraForCausalLM
 
 ROWS, TIME = 8, 256
 MIXED_BAR = 1.25
 
 
-@torch.no_grad()
-def bench_prefill(*, repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
+def bench(*, repeats: int, report: Callable[[str], None]) -> dict[str, Any]:
     """Measure stock Llama and both policies in turns."""
+    return measured(lambda: _measure(repeats, report), repeats)
+
+
+@torch.no_grad()
+def _measure(repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
     ids = random_ids(ROWS, TIME)
     work: dict[str, Callable[[], Any]] = {}
     for layers in STOCK_LAYERS:

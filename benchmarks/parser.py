@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from anira.bench.plain.lano import derive
 from anira.config import UserError
 from anira.config.machine import machine
 from anira.tasks.lano import CFG3B, Sampler, string_probabilities, token_features
+from benchmarks.plain.lano import derive
 
 Sentence = list[int]
 
@@ -38,7 +38,7 @@ class Figure:
     met: bool
 
 
-def bench_parser(*, sentences: int, repeats: int, report: Callable[[str], None]) -> dict[str, Any]:
+def bench(*, sentences: int, repeats: int, report: Callable[[str], None]) -> dict[str, Any]:
     """Measure everything, in CPU time; `report` is told what comes next."""
     if repeats < 1 or sentences < repeats:
         raise UserError(f"--sentences must be at least --repeats, and that at least 1, not {sentences}, {repeats}")
@@ -60,6 +60,7 @@ def bench_parser(*, sentences: int, repeats: int, report: Callable[[str], None])
     ]
     return {
         "machine": machine(),
+        "time": "CPU time of one thread",
         "repeats": repeats,
         "sentences": sentences,
         "tokens": sum(map(len, drawn)),

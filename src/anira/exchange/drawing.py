@@ -1,10 +1,11 @@
 """An instance as a person reads it: the problem, and the probes under the tokens."""
 
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any
 
-from anira.cli.rows import probe_values
 from anira.config import printable
+from anira.exchange.rows import probe_values
 from anira.tasks import IGNORE, BlockTask, Rows
 
 _GAP = 2  # spaces between columns
@@ -43,10 +44,27 @@ def draw_probes(task: BlockTask, rows: Rows, i: int, *, width: int) -> str:
         **_answers(task, rows, i),
         **{name: [_cell(value) for value in values] for name, values in probe_values(task, rows, i).items()},
     }
+    return "\n\n".join(draw_bands(lines, width=width))
+
+
+def draw_bands(
+    lines: dict[str, list[str]], *, width: int, shade: Callable[[int, str], str] = lambda i, cell: cell
+) -> Iterator[str]:
+    """Yield lines of cells, each line after its name, cut into bands that fit `width`.
+
+    `shade` may colour a cell of the line of tokens. A line that says nothing in a band is left out of it.
+    """
     label_width = max(map(len, lines))
     widths = [max(map(len, column)) for column in zip(*lines.values(), strict=True)]
-    bands = _bands(widths, room=width - label_width - _GAP)
-    return "\n\n".join(_band(lines, widths, label_width, *band) for band in bands)
+    for start, end in _bands(widths, room=width - label_width - _GAP):
+        band = []
+        for name, cells in lines.items():
+            if {*cells[start:end]} <= {".", ""}:
+                continue
+            padded = [f"{cells[k]:>{widths[k]}}" for k in range(start, end)]
+            shown = [shade(start + k, cell) for k, cell in enumerate(padded)] if name == "token" else padded
+            band.append((" " * _GAP).join([f"{name:{label_width}}", *shown]).rstrip())
+        yield "\n".join(band)
 
 
 def _answers(task: BlockTask, rows: Rows, i: int) -> dict[str, list[str]]:
@@ -102,12 +120,3 @@ def _bands(widths: list[int], *, room: int) -> list[tuple[int, int]]:
             bands.append((start, column))
             start = column
     return [*bands, (start, len(widths))]
-
-
-def _band(lines: dict[str, list[str]], widths: list[int], label_width: int, start: int, end: int) -> str:
-    gap = " " * _GAP
-    return "\n".join(
-        gap.join([f"{name:{label_width}}", *(f"{cells[k]:>{widths[k]}}" for k in range(start, end))]).rstrip()
-        for name, cells in lines.items()
-        if not {*cells[start:end]} <= {".", ""}
-    )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anira.cli.drawing import _bands, draw_instance, draw_probes, legend, visible
+from anira.exchange.drawing import _bands, draw_instance, draw_probes, legend, visible
 from anira.tasks import make_task, task_names
 
 MANO = make_task("mano")

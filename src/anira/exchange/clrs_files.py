@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from anira.cli.json_rows import LONGEST, read_document, read_lines
-from anira.cli.tables import read_table
 from anira.config import UserError
 from anira.config.folder import check_name
 from anira.config.sealed import read_json
+from anira.exchange.json_rows import LONGEST, read_document, read_lines
+from anira.exchange.tables import read_table
 
 Numbered = Iterator[tuple[Path, int, Any]]
 """(file, row counted from 1, content): a row's fields, a line of JSON that is still to be decoded, or a UserError."""

@@ -13,10 +13,10 @@ from importlib import import_module
 from random import Random
 from typing import Any, Final
 
-from anira.bench.clrs import bench_clrs
 from anira.config import UserError
 from anira.config.machine import machine
 from anira.tasks import BLOCK, make_task
+from benchmarks.clrs import clrs_speeds
 
 BARS: Final = {"mano": 10.0, "brevo": 5.0, "depo": 10.0, "words": 10.0, "wordmath": 10.0}
 """How many times as fast as its plain generator a task must be."""
@@ -39,25 +39,24 @@ class Speed:
     met: bool
 
 
-def bench_tasks(*, rows: int, repeats: int, report: Callable[[str], None]) -> dict[str, Any]:
+def bench(*, rows: int, repeats: int, report: Callable[[str], None]) -> dict[str, Any]:
     """Measure everything; `report` is told what comes next."""
     if rows < BLOCK or rows % BLOCK:
         raise UserError(f"--rows must be a multiple of {BLOCK}, the block in which rows are generated, not {rows}")
-    if repeats < 1:
-        raise UserError(f"--repeats must be at least 1, not {repeats}")
     speeds = []
     for name, bar in BARS.items():
         report(f"{name}: {repeats} x {rows} rows")
         speeds.append(asdict(_speed(name, rows=rows, repeats=repeats, bar=bar)))
-    clrs = [asdict(speed) for speed in bench_clrs(rows=rows, repeats=repeats, report=report)]
+    clrs = [asdict(speed) for speed in clrs_speeds(rows=rows, repeats=repeats, report=report)]
     report("start of the command line")
     startup = _startup(max(3, repeats))
-    return {"machine": machine(), "repeats": repeats, "tasks": speeds, "clrs": clrs, "startup": startup}
+    facts = {"machine": machine(), "time": "CPU time of one thread", "repeats": repeats}
+    return {**facts, "tasks": speeds, "clrs": clrs, "startup": startup}
 
 
 def _speed(name: str, *, rows: int, repeats: int, bar: float) -> Speed:
     task = make_task(name)
-    generate = import_module(f"anira.bench.plain.{name}").generate
+    generate = import_module(f"benchmarks.plain.{name}").generate
 
     def fast(repeat: int) -> int:
         # A seed of its own for every repeat: nothing is in the cache of blocks.

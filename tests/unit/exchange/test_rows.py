@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anira.cli.rows import CHUNK, Address, probe_values, row_values
 from anira.config import UserError
+from anira.exchange.rows import CHUNK, Address, probe_values, row_values
 from anira.tasks import Rows, make_task
 
 MANO = make_task("mano")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anira.cli import json_rows
-from anira.cli.json_rows import read_document, read_lines
 from anira.config import UserError
+from anira.exchange import json_rows
+from anira.exchange.json_rows import read_document, read_lines
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

@@ -9,7 +9,11 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from anira.bench.subjects import (
+from anira.inference import layer_flops
+from anira.inference.timing import Line, interleaved, interleaved_medians
+from anira.models import DepthCache
+from benchmarks.models import measured
+from benchmarks.subjects import (
     DEPTHS,
     STOCK_LAYERS,
     anira_model,
@@ -18,9 +22,6 @@ from anira.bench.subjects import (
     random_ids,
     stock_model,
 )
-from anira.inference import layer_flops
-from anira.inference.timing import Line, interleaved, interleaved_medians
-from anira.models import DepthCache
 
 CONTEXT = 256
 POLICIES = ("anira-e", "anira-o")
@@ -30,9 +31,13 @@ SLOPE_BAR, INTERCEPT_BAR, MIXED_BAR = 1.10, 1.25, 1.15
 Work = dict[str, Callable[[], Any]]
 
 
-@torch.no_grad()
-def bench_decode(*, repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
+def bench(*, repeats: int, report: Callable[[str], None]) -> dict[str, Any]:
     """Measure stock Llama and both policies in turns at batch 1 and 8, then rows of mixed depths at batch 8."""
+    return measured(lambda: _rows(repeats, report), repeats)
+
+
+@torch.no_grad()
+def _rows(repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
     results = []
     for batch in (1, 8):
         report(f"decode, batch {batch}: {len(STOCK_LAYERS) + 2 * len(DEPTHS)} models in turns")

@@ -31,7 +31,7 @@ class ClrsSpeed:
     met: bool
 
 
-def bench_clrs(*, rows: int, repeats: int, report: Callable[[str], None]) -> list[ClrsSpeed]:
+def clrs_speeds(*, rows: int, repeats: int, report: Callable[[str], None]) -> list[ClrsSpeed]:
     """Measure the mixture on `rows` rows, and one block of each subtask."""
     task = Clrs()
     report(f"clrs: {repeats} x {rows} rows of all subtasks")

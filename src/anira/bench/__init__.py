@@ -1,1 +1,0 @@
-"""What `anira bench` measures, and the plain generators that the fast ones are measured against."""
