@@ -1,15 +1,18 @@
 """Charts that several pages have: filters of the tidy table with an encoding."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import UndefinedType
 
 from anira.measure import quantity
+from anira.site.page import ChartPart
 from anira.site.style import COLOURS, GREY, colours, shapes
 from anira.site.tables import Column
 
+MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
 _TIPS = ["label:N", "value:Q", "low:Q", "high:Q"]
 _TICKS = 20
 
@@ -54,24 +57,42 @@ def knob_chart(
     `edge` marks where training ends; `paper` has the paper's values (label, knob, value), which are drawn hollow.
     """
     means, single = (_by_knob(table, shown, legend) for table in (seeds, runs))
-    title = shown.title
     x = alt.X("knob:Q", title=knob, axis=_whole(means["knob"]))
-    axis = alt.Axis(format="%") if quantity(shown.quantity).percent else alt.Axis()
-    y = alt.Y("value:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
+    y = value_axis(shown)
     colour, shape = legend.colour, legend.shape
-    base = alt.Chart(means).encode(x=x, color=colour)
-    layers: list[alt.Chart] = [
-        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
-        base.mark_line().encode(y=y),
-        base.mark_point(filled=True, size=70).encode(y=y, shape=shape, tooltip=["knob:Q", *_TIPS]),
-        alt.Chart(single)
-        .mark_point(size=20, opacity=0.6)
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "seed:O", "knob:Q", "value:Q"]),
-    ]
+    layers = seed_layers(means, single, x, y, ["label:N", "knob:Q", "value:Q"], band=True, color=colour, shape=shape)
     if paper is not None and not paper.is_empty():
         marks = alt.Chart(paper).mark_point(size=90, filled=False, strokeWidth=2)
         layers.append(marks.encode(x=x, y=y, color=colour, tooltip=["label:N", "knob:Q", "value:Q"]))
     return alt.layer(*layers, *([_rule(edge)] if edge is not None else []))
+
+
+def value_axis(shown: Column) -> alt.Y:
+    """Return an axis for the values of a quantity."""
+    form = alt.Axis(format="%") if quantity(shown.quantity).percent else alt.Axis()
+    return alt.Y("value:Q", title=shown.title, axis=form, scale=alt.Scale(zero=False))
+
+
+def seed_layers(
+    means: pl.DataFrame,
+    single: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    tips: Sequence[str],
+    *,
+    band: bool = False,
+    shape: alt.Shape | UndefinedType = alt.Undefined,
+    **places: Any,
+) -> list[alt.Chart]:
+    """Return a large mark with its interval for each mean, joined by a line and a band if asked, and one per seed."""
+    ends = alt.Chart(means).mark_area(opacity=0.15) if band else alt.Chart(means).mark_rule(strokeWidth=2)
+    large, small = alt.Chart(means).mark_point(filled=True, size=80, opacity=1), alt.Chart(single).mark_point(size=20)
+    return [
+        ends.encode(x=x, y=alt.Y("low:Q", title=y["title"]), y2="high:Q", **places),
+        *([alt.Chart(means).mark_line().encode(x=x, y=y, **places)] if band else []),
+        small.encode(x=x, y=y, shape=shape, opacity=alt.value(0.6), tooltip=["seed:O", *tips], **places),
+        large.encode(x=x, y=y, shape=shape, tooltip=[*tips, "low:Q", "high:Q"], **places),
+    ]
 
 
 def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
@@ -84,6 +105,39 @@ def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
     y = alt.Y("value:Q", title="accuracy at the hardest knob", axis=alt.Axis(format="%"))
     base = alt.Chart(table).encode(x=x, y=y, color=legend.colour, tooltip=["depth:Q", "knob:Q", *_TIPS])
     return alt.layer(base.mark_line(), base.mark_point(filled=True, size=60).encode(shape=legend.shape))
+
+
+def labelled(rows: pl.DataFrame, names: Mapping[Any, str], by: Sequence[str]) -> pl.DataFrame:
+    """Return the rows that `names` has by the values of some columns, with what it calls them as `label`."""
+    known = pl.DataFrame([(*key, label) for key, label in names.items()], schema=[*by, "label"], orient="row")
+    return rows.join(known, on=by, maintain_order="left")
+
+
+def interval_part(
+    rows: pl.DataFrame,
+    *,
+    name: str,
+    title: str,
+    axis: str,
+    order: Iterable[str] | None = None,
+    caption: str = MARKS,
+    paper: Mapping[str, float | None] | None = None,
+    nulls: bool = False,
+) -> ChartPart | None:
+    """Return the estimates of each `label` with their seeds; None where there are none.
+
+    `paper` has the paper's values by label; `nulls` shows the range of each that shuffled records give.
+    """
+    columns = ["label", "seed", "value", "low", "high", *(["null_low", "null_high"] if nulls else [])]
+    drawn = rows.drop_nulls("value").select(columns)
+    if drawn.is_empty():
+        return None
+    labels = drawn["label"].unique(maintain_order=True)
+    kept = [label for label in labels if order is None] or [label for label in order or () if label in labels]
+    known = [(label, value) for label, value in (paper or {}).items() if value is not None and label in labels]
+    hollow = pl.DataFrame(known, schema={"label": pl.String, "value": pl.Float64}, orient="row")
+    chart = interval_chart(drawn, order=kept, title=axis, paper=hollow)
+    return ChartPart(name=name, title=title, chart=chart, caption=caption + " Hollow: the paper." * bool(known))
 
 
 def interval_chart(

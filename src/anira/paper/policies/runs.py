@@ -4,7 +4,6 @@ What is finished is used, wherever it lies; the rest is planned for a sweep. The
 rule (made by training), every token forced to each depth, virtual exits, and the thresholds of the policy's rule.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -179,8 +178,3 @@ def label(run: PlannedRun, most: int) -> str:
         return f"{run.config.variant}, stage 2"
     depth = run.config.model["max_depth"]
     return f"{FIXED}-{depth}" if run.config.variant == FIXED and depth < most else run.config.variant
-
-
-def with_task(comparison: Comparison, task: str) -> Comparison:
-    """Return the same comparison on another task."""
-    return dataclasses.replace(comparison, task=task)
