@@ -33,11 +33,12 @@ def claims_badge(claims: Sequence[Claim], verb: str = "follow") -> Badge:
     return Badge(f"{yes or 'none'} of {len(testable)} {verb}", tone)
 
 
-def joint_badge(badges: Sequence[Badge]) -> Badge:
-    """Return one badge for several claims."""
-    tones = {badge.tone for badge in badges}
+def joint_badge(claims: Mapping[str, Sequence[Claim]]) -> Badge:
+    """Return one badge for several claims, by what they are called."""
+    badges = {name: claims_badge(own, "hold") for name, own in claims.items()}
+    tones = {badge.tone for badge in badges.values()}
     tone: Tone = "no" if "no" in tones else "yes" if tones == {"yes"} else "open"
-    return Badge(", ".join(badge.words for badge in badges), tone)
+    return Badge(", ".join(f"{name}: {badge.words}" for name, badge in badges.items()), tone)
 
 
 def verdict_lines(claims: Sequence[Claim], texts: Mapping[str, str]) -> list[str]:

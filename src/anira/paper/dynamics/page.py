@@ -14,11 +14,11 @@ from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, amount,
 from anira.site.charts import MARKS, Legend, knob_chart, seed_layers, value_axis
 from anira.site.style import GREY
 from anira.site.tables import MEANS, Column, capital, estimate_table
-from anira.site.verdicts import NAMES, claim_note, claims_badge, joint_badge, named, setting_name, verdict_lines
+from anira.site.verdicts import NAMES, claim_note, joint_badge, named, setting_name, verdict_lines
 
 _VARIANTS: Final = {f"{name}{end}": f"{words}{end}" for end in ("", WARMED) for name, words in NAMES.items()}
 """Those with a constant gamma first."""
-_CLAIMS: Final = {"easy-to-hard": "from easy to hard", "two-phases": "in two phases"}
+_CLAIMS: Final = {"easy-to-hard": "easy to hard", "two-phases": "two phases"}
 _ANSWERS: Final = {
     "easy-to-hard": {
         "supported": "Smaller sizes are learned first in {}.",
@@ -74,7 +74,7 @@ def make_page(found: Found) -> Page:
 
 def badge(found: Found) -> Badge:
     """Say in how many of the settings that can be judged each claim holds."""
-    return joint_badge([claims_badge(found.claims[key], words) for key, words in _CLAIMS.items()])
+    return joint_badge({words: found.claims[key] for key, words in _CLAIMS.items()})
 
 
 def answer(found: Found) -> list[str]:
