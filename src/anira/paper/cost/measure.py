@@ -15,8 +15,7 @@ from anira.inference.savings import OWN, Decoded
 from anira.measure.choice import cost_rows
 from anira.measure.records.loading import load_evaluation
 from anira.measure.records.reading import Records, read_records
-from anira.measure.repeats import median_estimate
-from anira.measure.savings import core_time_ratio, deciding_ratio, share_with_exit, time_ratio
+from anira.measure.savings import core_time_ratio, deciding_ratio, median_estimate, share_with_exit, time_ratio
 from anira.measure.statistics.bootstrap import DRAWS
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import Labels, Row, make_row
