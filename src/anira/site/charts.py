@@ -50,20 +50,15 @@ def knob_chart(
     legend: Legend,
     knob: str,
     edge: float | None = None,
-    paper: pl.DataFrame | None = None,
 ) -> alt.LayerChart | alt.FacetChart:
     """Return a quantity by knob: a line for the mean over seeds, its band, and a small mark for each seed.
 
-    `edge` marks where training ends; `paper` has the paper's values (label, knob, value), which are drawn hollow.
+    `edge` marks where training ends.
     """
     means, single = (_by_knob(table, shown, legend) for table in (seeds, runs))
     x = alt.X("knob:Q", title=knob, axis=_whole(means["knob"]))
-    y = value_axis(shown)
-    colour, shape = legend.colour, legend.shape
-    layers = seed_layers(means, single, x, y, ["label:N", "knob:Q", "value:Q"], band=True, color=colour, shape=shape)
-    if paper is not None and not paper.is_empty():
-        marks = alt.Chart(paper).mark_point(size=90, filled=False, strokeWidth=2)
-        layers.append(marks.encode(x=x, y=y, color=colour, tooltip=["label:N", "knob:Q", "value:Q"]))
+    marks: dict[str, Any] = {"color": legend.colour, "shape": legend.shape}
+    layers = seed_layers(means, single, x, value_axis(shown), ["label:N", "knob:Q", "value:Q"], band=True, **marks)
     return alt.layer(*layers, *([_rule(edge)] if edge is not None else []))
 
 
@@ -136,33 +131,30 @@ def interval_part(
     kept = [label for label in labels if order is None] or [label for label in order or () if label in labels]
     known = [(label, value) for label, value in (paper or {}).items() if value is not None and label in labels]
     hollow = pl.DataFrame(known, schema={"label": pl.String, "value": pl.Float64}, orient="row")
-    chart = interval_chart(drawn, order=kept, title=axis, paper=hollow)
+    chart = interval_chart(drawn, kept, axis, hollow)
     return ChartPart(name=name, title=title, chart=chart, caption=caption + " Hollow: the paper." * bool(known))
 
 
-def interval_chart(
-    rows: pl.DataFrame, *, order: Sequence[str], title: str, zero: bool = True, paper: pl.DataFrame | None = None
-) -> alt.TopLevelMixin:
+def interval_chart(rows: pl.DataFrame, order: Sequence[str], title: str, paper: pl.DataFrame) -> alt.TopLevelMixin:
     """Return estimates one below the other: a large mark and its interval for `label`, a small mark for each seed.
 
-    `rows` has label, value, low, high, and `seed`, which is null for what is over seeds; where it also has null_low and
-    null_high, a grey bar shows that range. `paper` has the paper's values (label, value), which are drawn hollow.
+    `seed` is null for what is over seeds; where rows have null_low and null_high, a grey bar shows that range. `paper`
+    has the paper's values (label, value), which are drawn hollow.
     """
-    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=zero))
+    x = alt.X("value:Q", title=title)
     y = alt.Y("label:N", title=None, sort=list(order), axis=alt.Axis(labelLimit=260))
     whole, single = rows.filter(pl.col("seed").is_null()), rows.drop_nulls("seed")
     line = alt.Chart(whole).mark_rule(strokeWidth=2, color=COLOURS[0])
     mark = alt.Chart(whole).mark_point(filled=True, size=90, color=COLOURS[0], opacity=1)
-    layers = [
+    hollow = alt.Chart(paper).mark_point(size=110, filled=False, strokeWidth=2, color=COLOURS[1], shape="diamond")
+    return alt.layer(
+        _rule(0.0),
         *([_range(whole, title, y)] if "null_low" in whole.columns else []),
         line.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y),
         alt.Chart(single).mark_point(size=25, color=GREY).encode(x=x, y=y, tooltip=["seed:O", *_TIPS]),
         mark.encode(x=x, y=y, tooltip=_TIPS),
-    ]
-    if paper is not None and not paper.is_empty():
-        hollow = alt.Chart(paper).mark_point(size=110, filled=False, strokeWidth=2, color=COLOURS[1], shape="diamond")
-        layers.append(hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]))
-    return alt.layer(*([_rule(0.0)] if zero else []), *layers)
+        hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]),
+    )
 
 
 def _whole(values: pl.Series) -> alt.Axis:

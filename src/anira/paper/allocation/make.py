@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from anira.measure import measure
+from anira.measure import DRAWS, measure
 from anira.measure.claims.alignment import judge_follows, judge_less_depth
-from anira.measure.statistics.bootstrap import DRAWS
 from anira.paper.allocation.page import make_page
 from anira.paper.found import Found, found_in
 from anira.paper.outcome import write_figure

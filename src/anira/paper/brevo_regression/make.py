@@ -5,14 +5,13 @@ from typing import Final
 
 import polars as pl
 
-from anira.measure import verdict_rows
+from anira.measure import Row, make_table, verdict_rows
 from anira.measure.brevo.regression import regression_rows
 from anira.measure.brevo.shares import contrast_rows
 from anira.measure.brevo.tokens import AnswerTokens, read_answer_tokens
 from anira.measure.claims.structure import judge_structure
 from anira.measure.records.reading import read_runs
 from anira.measure.statistics import bootstrap
-from anira.measure.tidy import Row, make_table
 from anira.paper.brevo_regression.page import make_page
 from anira.paper.found import Found, found_in
 from anira.paper.outcome import write_figure

@@ -14,12 +14,11 @@ import polars as pl
 from anira.config import UserError, from_dict, json_text, write_file
 from anira.config.sealed import read_json
 from anira.evaluation import EvaluationConfig
-from anira.measure import measure
+from anira.measure import DRAWS, measure
 from anira.measure.claims.alignment import judge_follows
 from anira.measure.claims.extrapolation import judge_drops
 from anira.measure.records.stored import read_asked
 from anira.measure.sizes import labels, unseen_rows
-from anira.measure.statistics.bootstrap import DRAWS
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import Row, make_row, make_table
 from anira.paper.clrs.page import WITHOUT_SIZE, make_page

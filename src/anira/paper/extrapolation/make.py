@@ -12,12 +12,10 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from anira.evaluation import EvaluationConfig
-from anira.measure import measure
+from anira.measure import DRAWS, make_table, measure
 from anira.measure.claims.extrapolation import judge_generalisation, judge_graceful
 from anira.measure.extrapolation import drop_rows, pair_rows
 from anira.measure.records.reading import Records, read_runs
-from anira.measure.statistics.bootstrap import DRAWS
-from anira.measure.tidy import make_table
 from anira.paper.extrapolation.page import ONLINE, RIVALS, make_page
 from anira.paper.files import evaluated
 from anira.paper.found import Found, found_in

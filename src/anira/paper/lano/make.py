@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evaluate_sentences
+from anira.measure import DRAWS, make_table
 from anira.measure.claims.lano import judge_work
 from anira.measure.lano import lano_rows
-from anira.measure.statistics.bootstrap import DRAWS
-from anira.measure.tidy import make_table
 from anira.paper.files import file_of_run, is_complete, records_folder, write_table
 from anira.paper.found import Found, found_in
 from anira.paper.lano.page import make_page

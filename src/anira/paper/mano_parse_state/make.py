@@ -6,12 +6,11 @@ from typing import Final
 
 import polars as pl
 
-from anira.measure import verdict_rows
+from anira.measure import Row, make_table, verdict_rows
 from anira.measure.claims.parse_state import judge_reading
 from anira.measure.mano.parse_state import parse_state_rows
 from anira.measure.mano.work import work_rows
 from anira.measure.records.reading import read_runs
-from anira.measure.tidy import Row, make_table
 from anira.paper.found import Found, found_in
 from anira.paper.mano_parse_state.page import make_page
 from anira.paper.outcome import write_figure

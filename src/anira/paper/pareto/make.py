@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from anira.evaluation import EvaluationConfig
+from anira.measure import DRAWS, make_table
 from anira.measure.pareto import FULL, rule_name, way_rows
 from anira.measure.records.loading import load_evaluation
 from anira.measure.records.reading import read_records
-from anira.measure.statistics.bootstrap import DRAWS
-from anira.measure.tidy import make_table
 from anira.models.policies import policy_class
 from anira.paper.files import evaluated
 from anira.paper.found import Found, found_in

@@ -8,9 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from anira.measure import over_seeds
-from anira.measure.statistics.bootstrap import DRAWS
-from anira.measure.tidy import Row, make_table
+from anira.measure import DRAWS, Row, make_table, over_seeds
 from anira.paper.found import Found, measure_labelled
 
 COMPUTE: Final = ("iterations", "flops")
