@@ -14,12 +14,12 @@ from typing import Final
 
 import numpy as np
 
-from anira.measure.brevo.explained import Explained, Moments, Shares
 from anira.measure.brevo.screening import inflation, screen
 from anira.measure.brevo.shares import ARGMAX, EXPECTED, group_estimates, moments_of, sizes_of
 from anira.measure.brevo.tokens import FEATURES, READ, SIZE, STATE, STRUCTURE, AnswerTokens
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap
 from anira.measure.statistics.estimates import Estimate, Floats, Ints
+from anira.measure.statistics.explained import Explained, Moments, Shares
 from anira.measure.statistics.linear_fit import LinearFit, explained_by_means, shuffled_coefficients
 from anira.measure.statistics.nulls import Null
 from anira.measure.tidy import Row, make_row

@@ -1,7 +1,7 @@
 """Which of several features may stand in one regression: none that is constant, and none that others already say.
 
 >>> import numpy as np
->>> from anira.measure.brevo.explained import Moments
+>>> from anira.measure.statistics.explained import Moments
 >>> rng = np.random.default_rng(0)
 >>> hub, depth = rng.normal(size=(2, 500))
 >>> twin = hub + 0.1 * rng.normal(size=500)
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from anira.measure.brevo.explained import Explained
+from anira.measure.statistics.explained import Explained
 
 LARGEST_R: Final = 0.8
 LARGEST_VIF: Final = 5.0

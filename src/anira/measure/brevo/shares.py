@@ -14,10 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from anira.measure.brevo.explained import Explained, Moments, Shares
 from anira.measure.brevo.tokens import STATE, STRUCTURE, AnswerTokens
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap, resamples
 from anira.measure.statistics.estimates import Estimate, Floats, Ints, percentile
+from anira.measure.statistics.explained import Explained, Moments, Shares, shuffled_r2
 from anira.measure.statistics.linear_fit import without_means
 from anira.measure.statistics.nulls import Null, orders_within
 from anira.measure.tidy import Row, joined, make_row
@@ -131,22 +131,11 @@ def _resampled_shares(tokens: AnswerTokens, *, rng: np.random.Generator, draws: 
 
 def shuffled_groups(tokens: AnswerTokens, *, rng: np.random.Generator) -> Added:
     """Return what both groups add within instances with depth shuffled there: nothing but noise."""
-    names, columns = [*STRUCTURE, *STATE], _within(tokens, {**tokens.features, EXPECTED: tokens.expected_depth})
-    depth, rows = columns[EXPECTED], np.stack([columns[name] for name in names])
-    products = rows @ rows.T
-    along = np.stack([rows @ depth[order] for order in orders_within(tokens.instance, rng=rng)])
-    both, structure, state = (
-        _explained(products, along, [names.index(name) for name in group]) for group in (names, STRUCTURE, STATE)
-    )
-    with np.errstate(invalid="ignore"):
-        return (both - state) / (depth @ depth), (both - structure) / (depth @ depth)
-
-
-def _explained(products: Floats, along: Floats, chosen: list[int]) -> Floats:
-    """Return the sum of squares that the chosen columns explain, one a shuffle, from products with depth `along`."""
-    inverse = np.linalg.pinv(products[np.ix_(chosen, chosen)], rcond=1e-9, hermitian=True)
-    total: Floats = np.einsum("ri,ij,rj->r", along[:, chosen], inverse, along[:, chosen])
-    return total
+    columns = _within(tokens, {**tokens.features, EXPECTED: tokens.expected_depth})
+    features = {name: columns[name] for name in (*STRUCTURE, *STATE)}
+    orders = orders_within(tokens.instance, rng=rng)
+    both, structure, state = shuffled_r2(features, columns[EXPECTED], (list(features), STRUCTURE, STATE), orders)
+    return both - state, both - structure
 
 
 def moments_of(tokens: AnswerTokens, *, within: bool = False) -> Moments:

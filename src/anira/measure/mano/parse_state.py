@@ -19,7 +19,7 @@ import polars as pl
 
 from anira.config import UserError
 from anira.measure.effects import CONSTANT, NO_TOKENS, Effect, along, at_equal, effect, least_squares
-from anira.measure.mano.piecewise import BRANCHES, Shares, Tokens, fit_branch
+from anira.measure.mano.piecewise import BRANCHES, Tokens, fit_branch, parse_shares
 from anira.measure.records.reading import Records
 from anira.measure.splits import splits
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap
@@ -150,7 +150,7 @@ def _explained(
         none = Estimate(None, reason=CONSTANT if len(depth) else NO_TOKENS)
         yield from (("parse_r2", name, none, len(depth), None) for name in SHARES)
         return
-    shares = Shares(tokens, depth)
+    shares, shuffled = parse_shares(tokens, depth, orders)
     found = bootstrap({"shares": shares}, knob, rng=rng, draws=draws)["shares"]
-    for name, estimate, values in zip(SHARES, found, shares.shuffled(orders), strict=True):
+    for name, estimate, values in zip(SHARES, found, shuffled, strict=True):
         yield "parse_r2", name, estimate, len(depth), Null.of(values)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
-from anira.measure.brevo.explained import Moments
 from anira.measure.brevo.screening import inflation, screen
+from anira.measure.statistics.explained import Moments
 
 N = 4000
 RNG = np.random.default_rng(0)
