@@ -10,6 +10,7 @@ import polars as pl
 from anira.measure import measure, over_seeds
 from anira.measure.claims.verdict import Claim
 from anira.measure.tidy import Row, find
+from anira.site.tables import estimate_cell
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,19 @@ class Found:
     def tables(self, name: str) -> dict[str, pl.DataFrame]:
         """Return the tables that a page has beside it, by the names of their files."""
         return {f"{name}.csv": self.runs, f"{name}-seeds.csv": self.seeds}
+
+
+def trained_need(found: Found) -> tuple[float | None, str]:
+    """Return what models trained at depth 1 lose at the hardest knob against full depth, and both accuracies in words.
+
+    Nothing where there are no such models.
+    """
+    shallow, deep = (found.row("accuracy_hardest", variant=name) for name in ("fixed-1", "fixed"))
+    if shallow["value"] is None or deep["value"] is None:
+        return None, ""
+    right = [estimate_cell(row).text for row in (shallow, deep)]
+    said = f"models trained at depth 1 get {right[0]} right, and models trained at full depth {right[1]}"
+    return deep["value"] - shallow["value"], said
 
 
 def found_in(table: pl.DataFrame, claims: Mapping[str, Sequence[Claim]] | None = None, **words: str) -> Found:

@@ -3,10 +3,11 @@
 import pytest
 from tests.measure_support import Planted, write_run
 
+from anira.paper.found import trained_need
 from anira.paper.wordmath.make import measured
 from anira.paper.wordmath.page import make_page, paper_table
 from anira.paper.wordmath.runs import label, plan
-from anira.paper.wordmath.verdicts import answer, badge, follows, gain, hardest, needed, verdicts
+from anira.paper.wordmath.verdicts import answer, badge, follows, hardest, needed, verdicts
 from anira.site import Badge, render
 
 
@@ -36,7 +37,7 @@ def three(tmp_path_factory):
 
 def test_depth_that_grows_with_clauses_follows_them_and_constant_depth_does_not(three):
     assert [follows(three, name) for name in ("anira-e", "anira-o")] == ["follows", "does not follow"]
-    assert (hardest(three), gain(three), needed(three)) == (4, 1.0, True)
+    assert (hardest(three), trained_need(three)[0], needed(three)) == (4, 1.0, True)
     assert answer(three) == [
         "Where the answer is given as one number, depth follows the number of clauses in ANIRA-E.",
         "Depth is needed there: at 4 clauses models trained at depth 1 get 0.0% right, and models trained at full "

@@ -5,7 +5,7 @@ from typing import Final
 
 from anira.measure import FEWEST, NEED
 from anira.measure.construction import cannot_show
-from anira.paper.found import Found
+from anira.paper.found import Found, trained_need
 from anira.paper.policies.measure import by_main_rule, is_fixed, policies, row
 from anira.site import Badge, Note
 from anira.site.tables import estimate_cell
@@ -70,15 +70,11 @@ def _earners(found: Found, names: Sequence[str]) -> str:
 
 def _need(found: Found) -> str:
     """Say whether depth is needed on this task, by models trained at depth 1 and at full depth."""
-    shallow, deep = (row(found, name, "accuracy_hardest") for name in ("fixed-1", "fixed"))
-    if shallow["value"] is None or deep["value"] is None:
+    gain, said = trained_need(found)
+    if gain is None:
         return ""
-    needed = deep["value"] - shallow["value"] >= NEED
-    verdict = "Depth is needed here" if needed else "Depth is not needed here, so alignment cannot be judged"
-    return (
-        f"{verdict}: at the hardest knob ({deep['knob']}), models trained at depth 1 get "
-        f"{estimate_cell(shallow).text} right, and models trained at full depth {estimate_cell(deep).text}."
-    )
+    verdict = "Depth is needed here" if gain >= NEED else "Depth is not needed here, so alignment cannot be judged"
+    return f"{verdict}: at the hardest knob, {said}."
 
 
 def _collapse(found: Found, label: str) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from anira.measure import FEWEST, NEED
-from anira.paper.found import Found
-from anira.paper.wordmath.runs import FIXED, FORMS, SHALLOW
+from anira.paper.found import Found, trained_need
+from anira.paper.wordmath.runs import FORMS
 from anira.site import Badge, Note, Tone
 from anira.site.tables import estimate_cell
 from anira.site.verdicts import NAMES
@@ -24,15 +24,9 @@ def hardest(found: Found) -> int:
     return int(found.seeds.filter(split="seen")["knob"].max())  # type: ignore[arg-type]
 
 
-def gain(found: Found) -> float | None:
-    """Return accuracy at the most clauses of training: full depth less depth 1, both trained so."""
-    deep, shallow = (found.row("accuracy", variant=name, knob=hardest(found))["value"] for name in (FIXED, SHALLOW))
-    return None if deep is None or shallow is None else deep - shallow
-
-
 def needed(found: Found) -> bool:
     """Say whether depth is needed."""
-    return (gain(found) or 0.0) >= NEED - 1e-9
+    return (trained_need(found)[0] or 0.0) >= NEED - 1e-9
 
 
 def follows(found: Found, variant: str) -> str:
@@ -67,15 +61,10 @@ def answer(found: Found) -> list[str]:
 
 
 def _need(found: Found) -> str:
-    if gain(found) is None:
-        return "Need is unknown: there are no models trained at depth 1."
-    most = hardest(found)
-    deep, shallow = (estimate_cell(found.row("accuracy", variant=one, knob=most)).text for one in (FIXED, SHALLOW))
+    _, said = trained_need(found)
     verb = "is needed there" if needed(found) else "is not needed there, so that a flat curve is right"
-    return (
-        f"Depth {verb}: at {most} clauses models trained at depth 1 get {shallow} right, and models trained at full "
-        f"depth {deep}."
-    )
+    unknown = "Need is unknown: there are no models trained at depth 1."
+    return f"Depth {verb}: at {hardest(found)} clauses {said}." if said else unknown
 
 
 def verdicts(found: Found) -> list[Note]:
