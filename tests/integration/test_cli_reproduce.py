@@ -15,7 +15,7 @@ import anira.cli.train as anira_train
 from anira.cli import main
 from anira.config import UserError
 from anira.paper import figures
-from anira.paper.figures import EXPERIMENTS, Listed
+from anira.paper.figures import FIGURES, Figure
 from anira.training import RunFolder
 from anira.training.run import load_run
 
@@ -125,7 +125,7 @@ def test_records_are_enough(anira, first, tmp_path):
 def test_without_a_name_it_lists_the_experiments(anira):
     result = anira("reproduce")
     assert (result.status, result.err) == (0, "")
-    for name, listed in EXPERIMENTS.items():
+    for name, listed in FIGURES.items():
         assert name in result.out
         assert listed.summary in result.out
 
@@ -161,9 +161,9 @@ def three(monkeypatch, tmp_path):
     for name, line in source.items():
         (tmp_path / f"{name}_experiment.py").write_text(f"{head}def reproduce(setting):\n    {line}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    made = {name: Listed(f"{name}_experiment", "what it shows") for name in ("bad", "buggy", "good")}
+    made = {name: Figure(f"{name}_experiment", "what it shows") for name in ("bad", "buggy", "good")}
     for module in (figures, anira.cli.reproduce):
-        monkeypatch.setattr(module, "EXPERIMENTS", made)
+        monkeypatch.setattr(module, "FIGURES", made)
 
 
 def test_one_failure_does_not_stop_the_others(anira, three):

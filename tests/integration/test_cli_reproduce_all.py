@@ -9,7 +9,7 @@ import pytest
 from tests.training_support import begin, metrics, resume
 
 from anira.cli import main
-from anira.paper.figures import EXPERIMENTS
+from anira.paper.figures import FIGURES
 from anira.training.presets import preset
 from anira.training.run import load_run
 
@@ -34,15 +34,15 @@ def make_all(folder):
 def made(folder):
     """Everything but `cost`, which measures time, and does so in every call: it has tests of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delitem(EXPERIMENTS, "cost")
+        patch.delitem(FIGURES, "cost")
         yield make_all(folder)
 
 
 def test_everything_is_made_from_shared_runs(made, folder):
     pages = {path.stem for path in (folder / "made").glob("*.html")}
-    assert pages == {*(name for name, listed in EXPERIMENTS.items() if not listed.plan), "index"}
+    assert pages == {*(name for name, listed in FIGURES.items() if not listed.plan), "index"}
     trained = {path.name for path in (folder / "made" / "runs").iterdir()}
-    assert trained == {f"{run}-smoke" for listed in EXPERIMENTS.values() for run in listed.runs}
+    assert trained == {f"{run}-smoke" for listed in FIGURES.values() for run in listed.runs}
     out, _ = made
     assert out.count("trained in") == len(trained), "a run is trained once, and found by the experiments after"
     assert out.splitlines()[-1] == "all pages: made/index.html"

@@ -107,7 +107,7 @@ def _show(out: Path, options: Options) -> None:
 
     found = measured([out])
     if options.json:
-        say_json(found.table.to_dicts())
+        say_json(found.runs.to_dicts())
     else:
-        say(page_text(make_page(found, files=[])))
+        say(page_text(make_page(found)))
     tell(f"records: {out}")

@@ -13,7 +13,7 @@ from anira.cli.output import say, say_page, tell
 from anira.cli.parse import parse
 from anira.cli.training_runs import RunsOptions, make_setting, train_long, train_missing
 from anira.config import UserError, nearest
-from anira.paper.figures import EXPERIMENTS
+from anira.paper.figures import FIGURES
 
 if TYPE_CHECKING:
     from anira.paper.setting import Outcome, Setting
@@ -52,9 +52,9 @@ def run(argv: list[str]) -> None:
     if not options.name:
         say(_list())
         return
-    if options.name not in (ALL, *EXPERIMENTS):
-        raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *EXPERIMENTS])}")
-    every = [name for name, listed in EXPERIMENTS.items() if not listed.plan]  # plans take dozens of runs
+    if options.name not in (ALL, *FIGURES):
+        raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *FIGURES])}")
+    every = [name for name, listed in FIGURES.items() if not listed.plan]  # plans take dozens of runs
     names = every if options.name == ALL else [options.name]
     _train_missing(names, options)
     _train_planned(names, options)
@@ -68,8 +68,8 @@ def run(argv: list[str]) -> None:
 
 
 def _list() -> str:
-    width = max(map(len, EXPERIMENTS))
-    rows = [f"  {name:{width}}  {listed.summary}" for name, listed in EXPERIMENTS.items()]
+    width = max(map(len, FIGURES))
+    rows = [f"  {name:{width}}  {listed.summary}" for name, listed in FIGURES.items()]
     return "\n".join(["experiments (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows])
 
 
@@ -78,11 +78,11 @@ def _train_missing(names: list[str], options: Options) -> None:
 
     Runs of seconds are left to the experiments: a process for each would take longer to start.
     """
-    from anira.paper.found_runs import missing_presets
+    from anira.paper.runs import missing_presets
     from anira.sweeps.plan import Group, Plan, planned_runs
     from anira.training.estimate import estimate_lines
 
-    wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in EXPERIMENTS[name].runs)
+    wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in FIGURES[name].runs)
     setting = _setting(options)
     missing = missing_presets(list(wanted), setting)
     if not missing:
@@ -97,8 +97,8 @@ def _train_missing(names: list[str], options: Options) -> None:
 def _train_planned(names: list[str], options: Options) -> None:
     """Train what experiments with plans of their own still need."""
     for name in names:
-        if EXPERIMENTS[name].plan:
-            missing = import_module(EXPERIMENTS[name].plan).missing(_setting(options))
+        if FIGURES[name].plan:
+            missing = import_module(FIGURES[name].plan).missing(_setting(options))
             train_missing(missing, _setting(options).runs, yes=options.yes)
 
 
@@ -119,12 +119,12 @@ def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
 
 
 def _make(name: str, options: Options) -> "Outcome":
-    from anira.paper.figures import load_experiment
+    from anira.paper.figures import load_figure
     from anira.paper.stored import forget
 
     setting = _setting(options)
     forget(setting.out, name)
-    outcome = load_experiment(name)(setting)
+    outcome = load_figure(name)(setting)
     say_page(f"{outcome.text}\n")
     return outcome
 

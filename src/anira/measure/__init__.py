@@ -27,12 +27,15 @@ NEED: Final = 0.1
 """Accuracy that depth 1 must lose at the hardest knob before a word about alignment."""
 
 __all__ = [
+    "DRAWS",
     "FEWEST",
     "NEED",
     "PRICE",
     "QUANTITIES",
     "SCHEMA",
     "Quantity",
+    "Row",
+    "make_table",
     "measure",
     "over_seeds",
     "quantity",

@@ -4,7 +4,6 @@ statsmodels estimates; here it is said where there is nothing to estimate, or to
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from statsmodels.regression.linear_model import OLS
@@ -51,11 +50,8 @@ def effective_instances(rows: Floats, instance: Ints) -> Floats:
     return count
 
 
-class Effect(NamedTuple):
-    """How depth moves with one thing: the coefficient, and the weights of tokens by which it is a sum over depth."""
-
-    estimate: Estimate
-    row: Floats
+Effect = tuple[Estimate, Floats]
+"""How depth moves with one thing: the coefficient, and the weights of tokens by which it is a sum over depth."""
 
 
 def effect(depth: Floats, x: Floats, instance: Ints, given: Given, *, fixed: str, constant: str = CONSTANT) -> Effect:
@@ -67,13 +63,13 @@ def effect(depth: Floats, x: Floats, instance: Ints, given: Given, *, fixed: str
     """
     nothing = np.zeros(len(x))
     if not len(x):
-        return Effect(Estimate(None, reason=NO_TOKENS), nothing)
+        return Estimate(None, reason=NO_TOKENS), nothing
     if np.ptp(depth) == 0:
-        return Effect(Estimate(None, reason=constant), nothing)
+        return Estimate(None, reason=constant), nothing
     left = given(x)
     if left @ left <= _FLAT * (x @ x):
-        return Effect(Estimate(None, reason=fixed), nothing)
-    return Effect(least_squares(given(depth), left[:, None], instance)[0], left / (left @ left))
+        return Estimate(None, reason=fixed), nothing
+    return least_squares(given(depth), left[:, None], instance)[0], left / (left @ left)
 
 
 def at_equal(*columns: Floats) -> Given:

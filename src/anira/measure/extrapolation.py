@@ -83,9 +83,8 @@ def _compare(pairs: pl.DataFrame, seed: int, draws: int) -> dict[str, Estimate]:
         none = Estimate(None, reason="the two evaluations share no instances")
         return {"accuracy_above": none, "depth_above": none}
     right = pairs["correct"].to_numpy().astype(int) - pairs[f"correct{_OTHER}"].to_numpy()
-    everything = np.zeros(len(pairs), dtype=np.int64)
     statistics: dict[str, Statistic] = {
-        "accuracy_above": Mean(right, np.ones(len(pairs)), everything, 1, undefined="no instances"),
+        "accuracy_above": Mean(right, np.ones(len(pairs)), undefined="no instances"),
         "depth_above": _Depth(pairs),
     }
     found = bootstrap(statistics, pairs["knob"].to_numpy(), rng=np.random.default_rng(seed), draws=draws)
@@ -98,9 +97,8 @@ class _Depth:
     undefined = "no answer tokens"
 
     def __init__(self, pairs: pl.DataFrame) -> None:
-        everything = np.zeros(len(pairs), dtype=np.int64)
         self._first, self._second = (
-            Mean(pairs[f"answer_depth{end}"], pairs[f"answer_tokens{end}"], everything, 1, undefined=self.undefined)
+            Mean(pairs[f"answer_depth{end}"], pairs[f"answer_tokens{end}"], undefined=self.undefined)
             for end in ("", _OTHER)
         )
 

@@ -21,7 +21,7 @@ from anira.config import UserError
 from anira.measure.records.loading import Evaluation, load_evaluation
 from anira.measure.records.reading import Records, read_records
 from anira.measure.statistics.association import Mean
-from anira.measure.statistics.bootstrap import DRAWS, Statistic, bootstrap
+from anira.measure.statistics.bootstrap import DRAWS, Statistic, bootstrap, resampled
 from anira.measure.statistics.estimates import Estimate, Floats, Ints, proportion
 from anira.measure.statistics.partial import GivenGroup, GivenPosition
 from anira.measure.statistics.within import Pairs, mean_of_defined, shuffled_nulls, within_instances
@@ -189,7 +189,7 @@ def _cross_entropy_row(written: Records, read: Evaluation, *, rng: np.random.Gen
     instance = frame["instance_id"].rank("dense").cast(pl.Int64) - 1
     strings = int(instance.n_unique())
     statistic = _mean(instance, frame["ce"].cast(pl.Float64), strings)
-    estimate = bootstrap({"ce": statistic}, np.zeros(strings, dtype=np.int64), rng=rng, draws=draws)["ce"][0]
+    estimate = resampled(statistic, np.zeros(strings, dtype=np.int64), rng=rng, draws=draws)
     return make_row(written.labels, "cross_entropy", estimate, n=len(frame))
 
 
@@ -198,4 +198,4 @@ def _mean(instance: pl.Series, values: pl.Series, num_instances: int) -> Mean:
     own = instance.to_numpy()
     sums = np.bincount(own, weights=values.to_numpy(), minlength=num_instances)
     counts = np.bincount(own, minlength=num_instances)
-    return Mean(sums, counts, np.zeros(num_instances, dtype=np.int64), 1, undefined="no such tokens")
+    return Mean(sums, counts, undefined="no such tokens")

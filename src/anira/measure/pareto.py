@@ -77,7 +77,7 @@ def _estimates(
             pairs["above_full", "all"] = (table["correct"].cast(pl.Int64) - full["correct"].cast(pl.Int64), each)
         keys.append(list(pairs))
         for key, (above, below) in pairs.items():
-            statistics[f"{i} {key}"] = Mean(above, below, np.zeros_like(index), 1, undefined="no such tokens")
+            statistics[f"{i} {key}"] = Mean(above, below, undefined="no such tokens")
     found = bootstrap(statistics, index, rng=np.random.default_rng(seed), draws=draws)
     return [{key: found[f"{i} {key}"][0] for key in own} for i, own in enumerate(keys)]
 

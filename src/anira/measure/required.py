@@ -15,7 +15,7 @@ from anira.measure.choice import accuracy_rows
 from anira.measure.records.instances import knob_index
 from anira.measure.records.reading import Records, RunRecords
 from anira.measure.statistics.association import Mean, Spearman
-from anira.measure.statistics.bootstrap import bootstrap
+from anira.measure.statistics.bootstrap import resampled
 from anira.measure.statistics.estimates import Estimate, Floats
 from anira.measure.statistics.nulls import knob_nulls
 from anira.measure.tidy import Row, make_row
@@ -37,7 +37,7 @@ def settled_rows(run: RunRecords) -> Iterator[Row]:
     full = run.forced.get(main.max_depth)
     if full is None or full.settled is None:
         why = f"no evaluation with every token forced to depth {main.max_depth}" if full is None else _OLD
-        yield make_row(main.labels, "settled", Estimate(None, reason=why), n=0)
+        yield from _undefined(main, why, "settled")
         return
     total = sum(full.depths.values())
     yield make_row(main.labels, "settled", Estimate(full.settled / total), n=total)
@@ -51,7 +51,7 @@ def need_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Itera
     main, hardest = run.main, run.main.hardest
     if 1 not in run.forced or hardest is None:
         why = "no evaluation with every token forced to depth 1" if hardest is not None else "no knob of training"
-        yield make_row(main.labels, "need", Estimate(None, reason=why), n=0, knob=hardest)
+        yield from _undefined(main, why, "need", knob=hardest)
         return
     others = [main] + [one for depth, one in run.forced.items() if depth == main.max_depth > 1]
     table = _joined([run.forced[1], *others]).filter(pl.col("knob") == hardest)
@@ -66,8 +66,7 @@ def oracle_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Ite
     """Yield the mean oracle depth by knob and over knobs, and the Spearman correlation of answer depth with it."""
     main, missing = run.main, _missing(run)
     if missing:
-        for name in ("oracle_depth", "spearman_oracle"):
-            yield make_row(main.labels, name, Estimate(None, reason=missing), n=0)
+        yield from _undefined(main, missing, "oracle_depth", "spearman_oracle")
         return
     table = oracle_depths(run)
     defined = table.filter(pl.col("oracle_depth").is_not_null())
@@ -86,8 +85,7 @@ def regret_rows(run: RunRecords, *, price: float, rng: np.random.Generator, draw
     missing = missing or ("" if main.answers["ce"].null_count() == 0 else "the records have no cross-entropy")
     table = None if missing else _forced_ce(run)
     if table is None or table.is_empty():
-        reason = missing or "no answer token has a forced depth that it chose"
-        yield make_row(main.labels, "regret", Estimate(None, reason=reason), n=0)
+        yield from _undefined(main, missing or "no answer token has a forced depth that it chose", "regret")
         return
     depths = list(run.forced)
     costs = table.select(f"ce_{depth}" for depth in depths).to_numpy() + price * np.array(depths)
@@ -115,9 +113,7 @@ def exit_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Itera
             gap = table["correct_1"].cast(pl.Int64) - table["correct_0"].cast(pl.Int64)
             yield make_row(own.labels, "real_less_virtual", _mean(gap.to_numpy(), table, rng, draws), n=len(table))
         elif own is run.main:
-            missing = Estimate(None, reason="no evaluation with virtual exits")
-            yield make_row(own.labels, "virtual_accuracy", missing, n=0)
-            yield make_row(own.labels, "real_less_virtual", missing, n=0)
+            yield from _undefined(own, "no evaluation with virtual exits", "virtual_accuracy", "real_less_virtual")
 
 
 def oracle_depths(run: RunRecords) -> pl.DataFrame:
@@ -135,10 +131,9 @@ def _spearman(main: Records, table: pl.DataFrame, caveat: str, rng: np.random.Ge
     depth = table["depth"].to_numpy().astype(np.float64)
     names = ("oracle depth", "depth")
     statistic = Spearman(oracle, depth, np.arange(len(depth)), len(depth), names=names)
-    if len(table) < 2:
-        estimate = Estimate(None, reason=statistic.undefined)
-    else:
-        (estimate,) = bootstrap({"": statistic}, table["knob"].to_numpy(), rng=rng, draws=draws)[""]
+    estimate = Estimate(None, reason=statistic.undefined)
+    if len(table) > 1:
+        estimate = resampled(statistic, table["knob"].to_numpy(), rng=rng, draws=draws)
     null = knob_nulls(oracle, depth, rng=rng)[1] if estimate.value is not None else None
     reason = "" if estimate.value is None else caveat
     return make_row(main.labels, "spearman_oracle", estimate, n=len(table), null=null, reason=reason)
@@ -166,6 +161,11 @@ def _joined(evaluations: Sequence[Records]) -> pl.DataFrame:
     return table.sort("knob", "number")
 
 
+def _undefined(one: Records, reason: str, *names: str, knob: int | None = None) -> Iterator[Row]:
+    """Yield quantities that cannot be told, and why."""
+    return (make_row(one.labels, name, Estimate(None, reason=reason), n=0, knob=knob) for name in names)
+
+
 def _missing(run: RunRecords) -> str:
     """Say which forced depths were not evaluated, if any."""
     absent = [str(depth) for depth in range(1, run.main.max_depth + 1) if depth not in run.forced]
@@ -184,5 +184,4 @@ def _mean(
         return Estimate(None, reason="no such instances")
     ones = np.ones(len(table)) if counts is None else counts
     index = knob_index(table)[1]
-    mean = Mean(sums, ones, np.zeros_like(index), 1, undefined="no such instances")
-    return bootstrap({"": mean}, index, rng=rng, draws=draws)[""][0]
+    return resampled(Mean(sums, ones, undefined="no such instances"), index, rng=rng, draws=draws)

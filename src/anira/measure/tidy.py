@@ -121,7 +121,8 @@ def find(
     Without a knob and a split it is that over the knobs of training, or over all where none is of training; or that
     at the one knob that the quantity is about, such as the hardest.
     """
-    rows = table.filter(quantity=quantity, subset=subset, **labels)
+    same = [pl.col(name).is_null() if value is None else pl.col(name) == value for name, value in labels.items()]
+    rows = table.filter(*same, quantity=quantity, subset=subset)
     found = rows.filter(pl.col("knob").eq_missing(pl.lit(knob, pl.Int64)))
     if knob is None and found.is_empty() and len(rows) == 1:
         found = rows

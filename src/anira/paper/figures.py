@@ -1,9 +1,9 @@
-"""One module for each figure or table of the paper: from runs over records to files that show it.
+"""One folder for each figure or table of the paper: from runs over records to files that show it.
 
-    outcome = load_experiment("lano")(Setting(scale="smoke", out=out, runs=out / "runs", train=train))
+    outcome = load_figure("lano")(Setting(scale="smoke", out=out, runs=out / "runs", train=train))
 
-An experiment finds or trains its runs, evaluates them where that was not done, and reads everything that it shows from
-records. This module lists the experiments without loading them.
+A figure finds or trains its runs, evaluates them where that was not done, and reads everything that it shows from
+records. This module lists the figures without loading them.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SCALES: Final = ("smoke", "cpu", "paper")
 
 
-class Listed(NamedTuple):
-    """An experiment in the list."""
+class Figure(NamedTuple):
+    """A figure in the list."""
 
     module: str
     """With a function `reproduce(setting)`."""
@@ -32,92 +32,75 @@ class Listed(NamedTuple):
     """Module with a function `missing(setting)`, where presets with seed 0 are not enough; `all` leaves it out."""
 
 
-_PAIR = ("anira-e", "anira-o")
-_MANO, _BREVO, _DEPO, _CLRS, _LANO = (
-    tuple(f"{task}-{variant}" for variant in _PAIR) for task in ("mano", "brevo", "depo", "clrs", "lano")
-)
+def _figure(folder: str, summary: str, place: str = "", *runs: str, planned: bool = False) -> Figure:
+    module = f"anira.paper.{folder}.make"
+    return Figure(module, summary, place, runs, module if planned else "")
 
-EXPERIMENTS: Final = {
-    "allocation": Listed(
-        "anira.paper.allocation.make",
-        "accuracy and depth against the knob on MANO, BREVO and DEPO",
-        "Figure 2",
-        (*_MANO, *_BREVO, *_DEPO),
+
+_MANO, _BREVO, _DEPO, _CLRS, _LANO = (
+    tuple(f"{task}-{variant}" for variant in ("anira-e", "anira-o"))
+    for task in ("mano", "brevo", "depo", "clrs", "lano")
+)
+_POLICIES = "every policy on words and its abelian twin, judged alike at equal compute (anira compare)"
+_GSM = "accuracy and depth on GSM-Symbolic, with the fixed-depth curve (anira gsm-symbolic)"
+_WORDMATH = "accuracy and depth on word problems by their number of clauses, in the form of GSM-Symbolic's table"
+
+FIGURES: Final = {
+    "allocation": _figure(
+        "allocation", "accuracy and depth against the knob on MANO, BREVO and DEPO", "Figure 2", *_MANO, *_BREVO, *_DEPO
     ),
-    "clrs": Listed(
-        "anira.paper.clrs.make",
-        "accuracy and depth against input size, for every subtask of CLRS-Text",
-        "Figure 3",
-        _CLRS,
+    "clrs": _figure(
+        "clrs", "accuracy and depth against input size, for every subtask of CLRS-Text", "Figure 3", *_CLRS
     ),
-    "lano": Listed(
-        "anira.paper.lano.make",
-        "rank correlation of expected depth with the parser's work, on LANO",
-        "Table 1",
-        _LANO,
-    ),
-    "dynamics": Listed(
-        "anira.paper.dynamics.make",
+    "lano": _figure("lano", "rank correlation of expected depth with the parser's work, on LANO", "Table 1", *_LANO),
+    "dynamics": _figure(
+        "dynamics",
         "accuracy and depth over training, the order in which sizes are learned, the two phases",
         "Figures 4 and 5",
-        (*_MANO, *_BREVO),
+        *_MANO,
+        *_BREVO,
     ),
-    "brevo-regression": Listed(
-        "anira.paper.brevo_regression.make",
+    "brevo-regression": _figure(
+        "brevo_regression",
         "which features of graph and search explain the depth of BREVO's answer tokens",
         "Table 2",
-        _BREVO,
+        *_BREVO,
     ),
-    "mano-parse-state": Listed(
-        "anira.paper.mano_parse_state.make",
+    "mano-parse-state": _figure(
+        "mano_parse_state",
         "depth of MANO's question tokens by the state of the parse, and the piecewise model",
         "Figure 6",
-        _MANO,
+        *_MANO,
     ),
-    "extrapolation": Listed(
-        "anira.paper.extrapolation.make",
+    "extrapolation": _figure(
+        "extrapolation",
         "MANO beyond the trained sizes, adaptive, fixed and unshared",
         "Figure 9",
-        (*_MANO, "mano-fixed", "mano-unshared"),
+        *_MANO,
+        "mano-fixed",
+        "mano-unshared",
     ),
-    "pareto": Listed(
-        "anira.paper.pareto.make",
+    "pareto": _figure(
+        "pareto",
         "accuracy against depth for other rules and thresholds of selection",
         "Figure 10",
-        (*_BREVO, *_MANO, "mano-fixed"),
+        *_BREVO,
+        *_MANO,
+        "mano-fixed",
     ),
-    "cost": Listed(
-        "anira.paper.cost.make",
-        "measured time and cache bytes of decoding against depth",
-        "Section 3.2.5",
-        (*_MANO, *_BREVO),
+    "cost": _figure(
+        "cost", "measured time and cache bytes of decoding against depth", "Section 3.2.5", *_MANO, *_BREVO
     ),
-    "policies": Listed(
-        "anira.paper.policies.make",
-        "every policy on words and its abelian twin, judged alike at equal compute (anira compare)",
-        plan="anira.paper.policies.make",
-    ),
-    "gsm-symbolic": Listed(
-        "anira.paper.gsm_symbolic.make",
-        "accuracy and depth on GSM-Symbolic, with the fixed-depth curve (anira gsm-symbolic)",
-        "Table 3",
-        plan="anira.paper.gsm_symbolic.make",
-    ),
-    "wordmath": Listed(
-        "anira.paper.wordmath.make",
-        "accuracy and depth on word problems by their number of clauses, in the form of GSM-Symbolic's table",
-        plan="anira.paper.wordmath.make",
-    ),
-    "claims": Listed(
-        "anira.paper.claims.make",
-        "each claim of the paper with the verdict of the pages above",
-    ),
+    "policies": _figure("policies", _POLICIES, planned=True),
+    "gsm-symbolic": _figure("gsm_symbolic", _GSM, "Table 3", planned=True),
+    "wordmath": _figure("wordmath", _WORDMATH, planned=True),
+    "claims": _figure("claims", "each claim of the paper with the verdict of the pages above"),
 }
 """By name; `all` goes through them in this order, and the claims come last because they read the others' files."""
 
 
-def load_experiment(name: str) -> "Callable[[Setting], Outcome]":
-    """Return what makes an experiment, by its name."""
-    if name not in EXPERIMENTS:
-        raise UserError(f"unknown experiment {name!r}: {nearest(name, EXPERIMENTS)}")
-    return cast("Callable[[Setting], Outcome]", import_module(EXPERIMENTS[name].module).reproduce)
+def load_figure(name: str) -> "Callable[[Setting], Outcome]":
+    """Return what makes a figure, by its name."""
+    if name not in FIGURES:
+        raise UserError(f"unknown experiment {name!r}: {nearest(name, FIGURES)}")
+    return cast("Callable[[Setting], Outcome]", import_module(FIGURES[name].module).reproduce)

@@ -6,22 +6,22 @@ from typing import Any
 
 from anira.config import write_file
 from anira.paper.claims.make import NAME as CLAIMS
-from anira.paper.figures import EXPERIMENTS
+from anira.paper.figures import FIGURES
 from anira.paper.stored import read_stored
 from anira.site import Badge, Cell, Page, Section, TablePart, render
 
 
 def write_index(out: Path) -> Path:
     """Write index.html with a line for every page that was made in the folder; return its path."""
-    made = {name: found for name in EXPERIMENTS if (found := read_stored(out, name))}
-    absent = [name for name in EXPERIMENTS if name not in made]
+    made = {name: found for name in FIGURES if (found := read_stored(out, name))}
+    absent = [name for name in FIGURES if name not in made]
     rows = [_line(out, name, found) for name, found in made.items()]
     head = [Cell("page"), Cell("what it shows"), Cell("in the paper"), Cell("scale"), Cell("runs"), Cell("numbers")]
     missing = [f"Not made here yet: {', '.join(absent)} (anira reproduce NAME)."] if absent else []
     first = [f"Begin with {CLAIMS}: each claim of the paper and its verdict."] if CLAIMS in made else []
     page = Page(
         title="Does depth follow required work? All pages",
-        badge=Badge(f"{len(made)} of {len(EXPERIMENTS)} made", "open"),
+        badge=Badge(f"{len(made)} of {len(FIGURES)} made", "open"),
         answer=[*first, *missing],
         sections=[Section(title="Pages", parts=[TablePart(title="Pages", head=head, rows=rows)], open=True)],
         home="",
@@ -35,8 +35,8 @@ def _line(out: Path, name: str, found: Mapping[str, Any]) -> list[Cell]:
     numbers = f"{name}.csv" if (out / f"{name}.csv").exists() else f"{name}.json"
     return [
         Cell(name, link=f"{name}.html"),
-        Cell(EXPERIMENTS[name].summary, wrap=True),
-        Cell(EXPERIMENTS[name].place or "-"),
+        Cell(FIGURES[name].summary, wrap=True),
+        Cell(FIGURES[name].place or "-"),
         Cell(found["scale"]),
         Cell(str(len(found["runs"]))),
         Cell(numbers, link=numbers),

@@ -1,38 +1,35 @@
 """The files of a figure: its page, its tables, and the JSON by which the index and the claims know it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from anira.config import json_text, to_dict, write_files
-from anira.measure.claims.knob import Claim
+from anira.measure.claims.verdict import Claim
 from anira.measure.csv import csv_text
-from anira.paper.figures import EXPERIMENTS
+from anira.paper.figures import FIGURES
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.site import Cell, Page, Section, TablePart, render
+from anira.site import SMOKE, Cell, Page, Section, TablePart, read_notes, render
 from anira.site.tables import page_text
 
 
-def write_outcome(
+def write_figure(
     setting: Setting,
     name: str,
+    page: Page,
     tables: Mapping[str, pl.DataFrame],
-    make_page: Callable[[Sequence[str]], Page],
     *,
     runs: Sequence[UsedRun],
     claims: Mapping[str, Sequence[Claim]] | None = None,
     beside: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Write NAME.json, its tables and NAME.html, all of them or none; `make_page` is given the names of the tables.
+    """Write NAME.json, its tables and NAME.html, all of them or none; `beside` is what else the JSON says.
 
-    `beside` is what else the JSON says.
+    What all pages have is added here: notes, runs, files, the command, and a warning where runs are smoke runs.
     """
-    made = make_page(list(tables))
-    listed = EXPERIMENTS.get(name)
-    sections = [*made.sections, *([_runs(runs)] if runs else [])]
-    page = replace(made, sections=sections, place=listed.place if listed else "")
+    page = _whole(page, name, setting.scale, list(tables), runs)
     stored = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in runs]
     judged = {key: [to_dict(claim) for claim in own] for key, own in (claims or {}).items()}
     found = {"experiment": name, "scale": setting.scale, **(beside or {}), "runs": stored, "claims": judged}
@@ -44,6 +41,19 @@ def write_outcome(
     write_files({setting.out / file: text for file, text in contents.items()})
     files = tuple(setting.out / file for file in contents)
     return Outcome(files=files, runs=tuple(runs), text=page_text(page), claims=claims or {})
+
+
+def _whole(page: Page, name: str, scale: str, files: list[str], runs: Sequence[UsedRun]) -> Page:
+    figure = FIGURES.get(name, FIGURES["policies"])  # a comparison that the user has put together
+    notes = Section(title="How to read this page", notes=read_notes(figure.module.rpartition(".")[0]))
+    return replace(
+        page,
+        answer=[*page.answer, *[SMOKE] * (scale == "smoke")],
+        sections=[*page.sections, notes, *([_runs(runs)] if runs else [])],
+        place=figure.place,
+        files=files,
+        command=page.command or f"anira reproduce {name} --scale {scale}",
+    )
 
 
 def _runs(runs: Sequence[UsedRun]) -> Section:

@@ -1,22 +1,119 @@
-"""Planned runs and where they lie: what is finished is used, wherever that is; the rest is for a sweep."""
+"""The runs of a figure: those that are finished, wherever they lie, one that is trained now, and planned ones."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from anira.config import UserError, to_dict
+from anira.config.strict import values_digest
 from anira.evaluation import EvaluationConfig
 from anira.measure.records.folders import learned
-from anira.measure.records.stored import read_asked
+from anira.measure.records.stored import read_asked, run_config
+from anira.paper.figures import FIGURES
 from anira.paper.files import evaluated
 from anira.paper.setting import Setting, UsedRun
+from anira.records import ASKED
+from anira.site.report.settings import differences
 from anira.sweeps.plan import PlannedRun
-from anira.training import RunFolder
+from anira.training import RunFolder, TrainConfig
+from anira.training.presets import preset, preset_names
 from anira.training.status import run_status
 
 FORCED: Final = 500
 """Instances per knob for the forced-depth curve."""
+
+
+def figure_runs(name: str, setting: Setting) -> list[UsedRun]:
+    """Return the runs of the presets of a figure."""
+    return [run for one in FIGURES[name].runs for run in runs_of(f"{one}-{setting.scale}", setting)]
+
+
+def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = None) -> list[UsedRun]:
+    """Return the finished runs of a preset, one for each seed; where there is none, train one.
+
+    All of them learned in the same way: as the preset says, with `changes`, if there are such runs, or else in the way
+    that has most runs. What they differ in from the preset is part of what is returned, so that whoever shows a result
+    shows it. A run of another task is refused.
+    """
+    found = _find(name, setting, changes or {})
+    if found:
+        places = " and ".join(dict.fromkeys(str(folder.parent) for folder in found))
+        setting.tell(f"{name}: {len(found)} finished run{'s' * (len(found) > 1)} in {places}")
+        return [_used(name, folder, found=True, seconds=0.0) for folder in found]
+    started = time.monotonic()
+    folder = setting.train(name, setting.runs, changes or {})
+    return [_used(name, folder, found=False, seconds=time.monotonic() - started)]
+
+
+def knob_words(runs: Sequence[UsedRun]) -> dict[str, str]:
+    """Return what each task calls its knob, and what that counts."""
+    tasks = {config.task: config.make_task() for config in (RunFolder(run.folder).read_config() for run in runs)}
+    return {name: f"{task.knob.name}: {task.knob.meaning}" for name, task in tasks.items()}
+
+
+def missing_presets(names: Sequence[str], setting: Setting) -> list[str]:
+    """Return the presets of which there is no finished run yet."""
+    return [name for name in names if not _find(name, setting, {})]
+
+
+def is_finished(folder: Path) -> bool:
+    """Say whether a run came to its last step and to the evaluation after it.
+
+    Where that evaluation is there and something about it cannot be read, whoever asks must decide: another training
+    may take hours, and would stand beside this run.
+    """
+    final = folder / "records" / "final"
+    if not (final / ASKED).exists():
+        return False
+    try:
+        steps = RunFolder(folder).read_config().steps
+        run_config(final)  # records of another run are refused
+        return bool(read_asked(final)["complete"] and read_asked(final)["step"] == steps)
+    except UserError as error:
+        advice = "repair the file, or move the folder away to train the run again"
+        raise UserError(f"{error}, but it has a last evaluation: {advice}") from error
+
+
+def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]:
+    """Return folders of finished runs of one setting; of a run that lies in two places, the first."""
+    places = [place / name for place in (*setting.published, setting.runs)]
+    folders = {
+        folder.name: folder for place in reversed(places) for folder in place.glob("*-s*") if is_finished(folder)
+    }
+    configs = {folders[name]: RunFolder(folders[name]).read_config() for name in sorted(folders)}
+    groups: dict[str, list[Path]] = {}
+    for folder, config in configs.items():
+        if all(getattr(config, key) == value for key, value in changes.items()):
+            groups.setdefault(_way(config), []).append(folder)
+    own = groups.get(_way(replace(preset(name).resolved(), **changes)))
+    return sorted(own or max(groups.values(), key=len, default=[]), key=lambda folder: configs[folder].seed)
+
+
+def _way(config: TrainConfig) -> str:
+    return values_digest(learned(to_dict(config)))
+
+
+def _used(name: str, folder: Path, *, found: bool, seconds: float) -> UsedRun:
+    config = RunFolder(folder).read_config()
+    if config.task != preset(name).task:
+        raise UserError(f"{folder} is a run of task {config.task!r}, not of {preset(name).task}")
+    paper = f"{name.rpartition('-')[0]}-paper"
+    return UsedRun(
+        preset=name,
+        folder=folder,
+        found=found,
+        seconds=seconds,
+        differs=_differs(config, name),
+        shrunk=_differs(config, paper) if paper in preset_names() else (),
+    )
+
+
+def _differs(config: TrainConfig, name: str) -> tuple[str, ...]:
+    """Return in what a run is not a preset."""
+    rows = differences([(to_dict(config), to_dict(preset(name).resolved()))])
+    return tuple(f"{row.name} {row.here} ({row.there})" for row in rows)
 
 
 def find_finished(run: PlannedRun, setting: Setting) -> Path | None:
@@ -26,9 +123,7 @@ def find_finished(run: PlannedRun, setting: Setting) -> Path | None:
     """
     for place in (*setting.published, setting.runs):
         for folder in sorted((place / run.config.preset).glob(f"*-s{run.config.seed}")):
-            if run_status(folder).state == "finished" and learned(to_dict(RunFolder(folder).read_config())) == learned(
-                to_dict(run.config)
-            ):
+            if run_status(folder).state == "finished" and _way(RunFolder(folder).read_config()) == _way(run.config):
                 return folder
     return None
 
@@ -36,36 +131,6 @@ def find_finished(run: PlannedRun, setting: Setting) -> Path | None:
 def unfinished(runs: Sequence[PlannedRun], setting: Setting) -> list[PlannedRun]:
     """Return the runs that are still to be trained."""
     return [run for run in runs if find_finished(run, setting) is None]
-
-
-class Evaluated(NamedTuple):
-    """Finished runs with their records."""
-
-    runs: list[UsedRun]
-    folders: dict[str, list[Path]]
-    """Evaluations by run id."""
-    labels: dict[str, str]
-    """What a page calls each run, by run id."""
-
-
-def evaluate_planned(
-    planned: Sequence[PlannedRun],
-    setting: Setting,
-    *,
-    label: Callable[[PlannedRun], str],
-    records: Callable[[UsedRun, str], list[Path]],
-) -> Evaluated:
-    """Find each planned run and make the records that it lacks; `records` is given the run and its label."""
-    found = Evaluated([], {}, {})
-    for i, one in enumerate(planned, start=1):
-        run, name = used_run(one, setting), label(one)
-        setting.tell(f"reading {i} of {len(planned)}: {one.label}")
-        made = records(run, name)
-        run_id = read_asked(made[0])["run_id"]
-        found.folders[run_id], found.labels[run_id] = made, name
-        found.runs.append(run)
-    setting.tell(f"measuring {len(planned)} runs")
-    return found
 
 
 def used_run(run: PlannedRun, setting: Setting) -> UsedRun:
@@ -77,6 +142,20 @@ def used_run(run: PlannedRun, setting: Setting) -> UsedRun:
     return UsedRun(preset=run.config.preset, folder=folder, found=True, seconds=0.0, differs=differs)
 
 
+def evaluate_planned(
+    planned: Sequence[PlannedRun], setting: Setting, *, records: Callable[[PlannedRun, UsedRun], list[Path]]
+) -> tuple[list[UsedRun], dict[str, list[Path]]]:
+    """Find each planned run and make the records that it lacks; return the runs, and their evaluations by run id."""
+    runs, folders = [], {}
+    for i, one in enumerate(planned, start=1):
+        runs.append(used_run(one, setting))
+        setting.tell(f"reading {i} of {len(planned)}: {one.label}")
+        made = records(one, runs[-1])
+        folders[str(read_asked(made[0])["run_id"])] = made
+    setting.tell(f"measuring {len(planned)} runs")
+    return runs, folders
+
+
 def forced_evaluations(run: UsedRun, setting: Setting, count: int = FORCED) -> list[Path]:
     """Return an evaluation for each depth that all tokens are forced to, and last the one that ended training."""
     config = RunFolder(run.folder).read_config()
@@ -86,3 +165,10 @@ def forced_evaluations(run: UsedRun, setting: Setting, count: int = FORCED) -> l
         for d in range(1, config.model["max_depth"] + 1)
     ]
     return [*forced, evaluated(run, "final", replace(wanted, count=config.final_count), setting)]
+
+
+def forced_folders(runs: Sequence[UsedRun], setting: Setting) -> list[Path]:
+    """Return the same of several runs."""
+    folders = [folder for run in runs for folder in forced_evaluations(run, setting)]
+    setting.tell(f"measuring {len(runs)} runs")
+    return folders

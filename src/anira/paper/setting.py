@@ -1,11 +1,11 @@
-"""What an experiment is given, and what it hands back."""
+"""What a figure is given, and what it hands back."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from anira.measure.claims.knob import Claim
+from anira.measure.claims.verdict import Claim
 
 Train = Callable[[str, Path, Mapping[str, Any]], Path]
 """Preset, folder of all runs, settings that are not the preset's -> folder of the run, trained to its end from wherever
@@ -18,12 +18,12 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """At which size, where, and by whose hand."""
+    """At which scale a figure is made, from which runs, and into which folder."""
 
     scale: str
     """smoke, cpu or paper: the last part of the presets' names."""
     out: Path
-    """Folder of the files that the experiment makes."""
+    """Folder of the files that the figure makes."""
     runs: Path
     """Folder of runs, <preset>/<hash8>-s<seed>; what is missing is trained there."""
     published: tuple[Path, ...] = ()
@@ -35,7 +35,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class UsedRun:
-    """A run that an experiment rests on."""
+    """A run that a figure rests on."""
 
     preset: str
     folder: Path
@@ -57,11 +57,11 @@ class UsedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What an experiment made."""
+    """What a figure made."""
 
     files: tuple[Path, ...]
     runs: tuple[UsedRun, ...]
     text: str
     """Its tables, in plain text."""
     claims: Mapping[str, Sequence[Claim]] = field(default_factory=dict)
-    """Claims of the paper by their key (claims.py) that it has something to say about."""
+    """Claims of the paper by their key that it judges."""

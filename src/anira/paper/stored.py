@@ -1,4 +1,4 @@
-"""What experiments left in a folder: the pages of claims and of all experiments are made from it."""
+"""What figures left in a folder: the page of claims and the index are made from it."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -7,18 +7,18 @@ from anira.config import UserError
 from anira.config.sealed import read_json
 
 KEYS: Final = {"experiment": str, "scale": str, "runs": list, "claims": dict}
-"""What the JSON of every experiment says, and in which form."""
+"""What the JSON of every figure says, and in which form."""
 
 
 def read_stored(out: Path, name: str) -> dict[str, Any]:
-    """Return the JSON of an experiment; nothing where it was not made."""
+    """Return the JSON of a figure; nothing where it was not made."""
     path = out / f"{name}.json"
     if not path.exists():
         return {}
     try:
         found = read_json(path)
         if not _is_whole(found):
-            raise UserError(f"cannot read {path}: it must have {', '.join(sorted(KEYS))} of an experiment")
+            raise UserError(f"cannot read {path}: it must have {', '.join(sorted(KEYS))} of a figure")
     except UserError as error:
         raise UserError(f"{error}; make it again with anira reproduce {name}") from error
     return dict(found)
@@ -33,6 +33,6 @@ def _is_whole(found: Any) -> bool:
 
 
 def forget(out: Path, name: str) -> None:
-    """Remove JSON and page of an experiment that is made anew: one that fails must not seem to be made."""
+    """Remove JSON and page of a figure that is made anew: one that fails must not seem to be made."""
     for path in (out / f"{name}.json", out / f"{name}.html"):
         path.unlink(missing_ok=True)

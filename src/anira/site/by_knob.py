@@ -6,9 +6,10 @@ from typing import Final
 import polars as pl
 
 from anira.measure.tidy import find
-from anira.site.charts import Legend, forced_chart, knob_chart
+from anira.site.charts import MARKS, Legend, forced_chart, knob_chart
 from anira.site.page import Cell, ChartPart, Section, TablePart
-from anira.site.tables import Column, estimate_cell, estimate_table, null_cell
+from anira.site.tables import MEANS, Column, capital, estimate_table
+from anira.site.verdicts import shown
 
 DEPTH: Final = Column("depth", "mean answer depth", "answer")
 ACCURACY: Final = Column("accuracy", "accuracy")
@@ -20,6 +21,7 @@ _ALIGNMENT: Final = (
     Column("spearman_knob", "Spearman"),
     Column("spearman_oracle", "Spearman, oracle depth"),
     Column("regret", "regret", "answer"),
+    Column("slope", "slope, shuffled", null=True),
 )
 _POSITION: Final = (
     Column("r2_position", "position", "answer"),
@@ -36,7 +38,7 @@ _NUMBERS: Final = (
     Column("depth", "prompt depth", "prompt"),
     Column("oracle_depth", "oracle depth"),
 )
-_CAPTION: Final = "Large marks: means over seeds; bands: 95% t intervals; small marks: seeds."
+_BEYOND: Final = "Right of the dashed line: larger than in training."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,26 +88,20 @@ def alignment_table(task: KnobTask) -> TablePart:
     """Return need, slopes and correlations over seeds, with the range of the slope for shuffled depth."""
     return estimate_table(
         task.seeds,
-        _subjects(task),
+        shown(task.seeds, task.legend.names),
         _ALIGNMENT,
         title=f"{task.title}: does depth follow the knob?",
         first="model",
-        caption="Means over seeds with 95% t intervals, at knobs of training.",
-        heads=[Cell("slope, shuffled", "", "range of the slope with depth shuffled across instances"), Cell("seeds")],
-        more=lambda name: _more(task, name),
+        caption=f"{MEANS} At knobs of training.",
+        heads=[Cell("seeds")],
+        more=lambda labels: [Cell(str(find(task.seeds, "accuracy", **labels)["n"]))],
     )
-
-
-def _more(task: KnobTask, name: str) -> list[Cell]:
-    variant = next(variant for variant in task.variants if task.legend.names[variant] == name)
-    slope, accuracy = (find(task.seeds, what, variant=variant) for what in ("slope", "accuracy"))
-    return [null_cell(slope), Cell(str(accuracy["n"]))]
 
 
 def _position_table(task: KnobTask) -> TablePart:
     return estimate_table(
         task.seeds,
-        _subjects(task),
+        shown(task.seeds, task.legend.names),
         _POSITION,
         title=f"{task.title}: does depth only count positions?",
         first="model",
@@ -115,22 +111,18 @@ def _position_table(task: KnobTask) -> TablePart:
 
 def numbers_table(task: KnobTask) -> TablePart:
     """Return everything by model and knob."""
-    rows = []
-    for variant in task.variants:
-        knobs = task.seeds.filter(variant=variant, quantity="accuracy").select("knob", "split").drop_nulls().unique()
-        for knob, split in knobs.sort("knob").iter_rows():
-            found = [find(task.seeds, one.quantity, knob=knob, subset=one.subset, variant=variant) for one in _NUMBERS]
-            rows.append([Cell(task.legend.names[variant]), Cell(str(knob), split), *map(estimate_cell, found)])
-    head = [Cell("model"), Cell("knob"), *(one.head for one in _NUMBERS)]
-    return TablePart(title=f"{task.title} in numbers", head=head, rows=rows)
+    places = task.seeds.filter(quantity="accuracy").select("variant", "knob", "split").drop_nulls().unique()
+    subjects = {
+        (name, Cell(str(knob), split)): {**labels, "knob": knob}
+        for name, labels in shown(task.seeds, task.legend.names).items()
+        for _, knob, split in places.filter(**labels).sort("knob").iter_rows()
+    }
+    title = f"{task.title} in numbers"
+    return estimate_table(task.seeds, subjects, _NUMBERS, title=title, first=("model", "knob"))
 
 
 def knob_chart_part(task: KnobTask, column: Column) -> ChartPart:
     """Return one quantity by knob."""
-    title = f"{column.title[:1].upper()}{column.title[1:]}"
     chart = knob_chart(task.seeds, task.runs, column, legend=task.legend, knob=task.knob, edge=task.edge)
-    return ChartPart(name=f"{task.name}-{column.quantity}", title=title, chart=chart, caption=_CAPTION)
-
-
-def _subjects(task: KnobTask) -> dict[str, dict[str, object]]:
-    return {task.legend.names[name]: {"variant": name} for name in task.variants}
+    caption = MARKS if task.edge is None else f"{MARKS} {_BEYOND}"
+    return ChartPart(name=f"{task.name}-{column.quantity}", title=capital(column.title), chart=chart, caption=caption)

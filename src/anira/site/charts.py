@@ -1,15 +1,18 @@
 """Charts that several pages have: filters of the tidy table with an encoding."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import UndefinedType
 
 from anira.measure import quantity
+from anira.site.page import ChartPart
 from anira.site.style import COLOURS, GREY, colours, shapes
 from anira.site.tables import Column
 
+MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
 _TIPS = ["label:N", "value:Q", "low:Q", "high:Q"]
 _TICKS = 20
 
@@ -47,31 +50,44 @@ def knob_chart(
     legend: Legend,
     knob: str,
     edge: float | None = None,
-    paper: pl.DataFrame | None = None,
 ) -> alt.LayerChart | alt.FacetChart:
     """Return a quantity by knob: a line for the mean over seeds, its band, and a small mark for each seed.
 
-    `edge` marks where training ends; `paper` has the paper's values (label, knob, value), which are drawn hollow.
+    `edge` marks where training ends.
     """
     means, single = (_by_knob(table, shown, legend) for table in (seeds, runs))
-    title = shown.title
     x = alt.X("knob:Q", title=knob, axis=_whole(means["knob"]))
-    axis = alt.Axis(format="%") if quantity(shown.quantity).percent else alt.Axis()
-    y = alt.Y("value:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-    colour, shape = legend.colour, legend.shape
-    base = alt.Chart(means).encode(x=x, color=colour)
-    layers: list[alt.Chart] = [
-        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
-        base.mark_line().encode(y=y),
-        base.mark_point(filled=True, size=70).encode(y=y, shape=shape, tooltip=["knob:Q", *_TIPS]),
-        alt.Chart(single)
-        .mark_point(size=20, opacity=0.6)
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=["label:N", "seed:O", "knob:Q", "value:Q"]),
-    ]
-    if paper is not None and not paper.is_empty():
-        marks = alt.Chart(paper).mark_point(size=90, filled=False, strokeWidth=2)
-        layers.append(marks.encode(x=x, y=y, color=colour, tooltip=["label:N", "knob:Q", "value:Q"]))
+    marks: dict[str, Any] = {"color": legend.colour, "shape": legend.shape}
+    layers = seed_layers(means, single, x, value_axis(shown), ["label:N", "knob:Q", "value:Q"], band=True, **marks)
     return alt.layer(*layers, *([_rule(edge)] if edge is not None else []))
+
+
+def value_axis(shown: Column) -> alt.Y:
+    """Return an axis for the values of a quantity."""
+    form = alt.Axis(format="%") if quantity(shown.quantity).percent else alt.Axis()
+    return alt.Y("value:Q", title=shown.title, axis=form, scale=alt.Scale(zero=False))
+
+
+def seed_layers(
+    means: pl.DataFrame,
+    single: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    tips: Sequence[str],
+    *,
+    band: bool = False,
+    shape: alt.Shape | UndefinedType = alt.Undefined,
+    **places: Any,
+) -> list[alt.Chart]:
+    """Return a large mark with its interval for each mean, joined by a line and a band if asked, and one per seed."""
+    ends = alt.Chart(means).mark_area(opacity=0.15) if band else alt.Chart(means).mark_rule(strokeWidth=2)
+    large, small = alt.Chart(means).mark_point(filled=True, size=80, opacity=1), alt.Chart(single).mark_point(size=20)
+    return [
+        ends.encode(x=x, y=alt.Y("low:Q", title=y["title"]), y2="high:Q", **places),
+        *([alt.Chart(means).mark_line().encode(x=x, y=y, **places)] if band else []),
+        small.encode(x=x, y=y, shape=shape, opacity=alt.value(0.6), tooltip=["seed:O", *tips], **places),
+        large.encode(x=x, y=y, shape=shape, tooltip=[*tips, "low:Q", "high:Q"], **places),
+    ]
 
 
 def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
@@ -86,29 +102,59 @@ def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
     return alt.layer(base.mark_line(), base.mark_point(filled=True, size=60).encode(shape=legend.shape))
 
 
-def interval_chart(
-    rows: pl.DataFrame, *, order: Sequence[str], title: str, zero: bool = True, paper: pl.DataFrame | None = None
-) -> alt.TopLevelMixin:
+def labelled(rows: pl.DataFrame, names: Mapping[Any, str], by: Sequence[str]) -> pl.DataFrame:
+    """Return the rows that `names` has by the values of some columns, with what it calls them as `label`."""
+    known = pl.DataFrame([(*key, label) for key, label in names.items()], schema=[*by, "label"], orient="row")
+    return rows.join(known, on=by, maintain_order="left")
+
+
+def interval_part(
+    rows: pl.DataFrame,
+    *,
+    name: str,
+    title: str,
+    axis: str,
+    order: Iterable[str] | None = None,
+    caption: str = MARKS,
+    paper: Mapping[str, float | None] | None = None,
+    nulls: bool = False,
+) -> ChartPart | None:
+    """Return the estimates of each `label` with their seeds; None where there are none.
+
+    `paper` has the paper's values by label; `nulls` shows the range of each that shuffled records give.
+    """
+    columns = ["label", "seed", "value", "low", "high", *(["null_low", "null_high"] if nulls else [])]
+    drawn = rows.drop_nulls("value").select(columns)
+    if drawn.is_empty():
+        return None
+    labels = drawn["label"].unique(maintain_order=True)
+    kept = [label for label in labels if order is None] or [label for label in order or () if label in labels]
+    known = [(label, value) for label, value in (paper or {}).items() if value is not None and label in labels]
+    hollow = pl.DataFrame(known, schema={"label": pl.String, "value": pl.Float64}, orient="row")
+    chart = interval_chart(drawn, kept, axis, hollow)
+    return ChartPart(name=name, title=title, chart=chart, caption=caption + " Hollow: the paper." * bool(known))
+
+
+def interval_chart(rows: pl.DataFrame, order: Sequence[str], title: str, paper: pl.DataFrame) -> alt.TopLevelMixin:
     """Return estimates one below the other: a large mark and its interval for `label`, a small mark for each seed.
 
-    `rows` has label, value, low, high, and `seed`, which is null for what is over seeds; where it also has null_low and
-    null_high, a grey bar shows that range. `paper` has the paper's values (label, value), which are drawn hollow.
+    `seed` is null for what is over seeds; where rows have null_low and null_high, a grey bar shows that range. `paper`
+    has the paper's values (label, value), which are drawn hollow.
     """
-    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=zero))
+    x = alt.X("value:Q", title=title)
     y = alt.Y("label:N", title=None, sort=list(order), axis=alt.Axis(labelLimit=260))
     whole, single = rows.filter(pl.col("seed").is_null()), rows.drop_nulls("seed")
     line = alt.Chart(whole).mark_rule(strokeWidth=2, color=COLOURS[0])
     mark = alt.Chart(whole).mark_point(filled=True, size=90, color=COLOURS[0], opacity=1)
-    layers = [
+    hollow = alt.Chart(paper).mark_point(size=110, filled=False, strokeWidth=2, color=COLOURS[1], shape="diamond")
+    return alt.layer(
+        _rule(0.0),
         *([_range(whole, title, y)] if "null_low" in whole.columns else []),
         line.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y),
         alt.Chart(single).mark_point(size=25, color=GREY).encode(x=x, y=y, tooltip=["seed:O", *_TIPS]),
         mark.encode(x=x, y=y, tooltip=_TIPS),
-    ]
-    if paper is not None and not paper.is_empty():
-        hollow = alt.Chart(paper).mark_point(size=110, filled=False, strokeWidth=2, color=COLOURS[1], shape="diamond")
-        layers.append(hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]))
-    return alt.layer(*([_rule(0.0)] if zero else []), *layers)
+        hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]),
+    )
 
 
 def _whole(values: pl.Series) -> alt.Axis:

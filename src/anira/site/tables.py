@@ -1,7 +1,7 @@
 """Tables of pages from rows of the tidy table: a line for each subject, a column for each quantity."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -14,6 +14,11 @@ from anira.site.values import amount, interval, layout
 _NARROW: Final = 8  # columns
 
 
+MEANS: Final = "Means over seeds with 95% t intervals."
+Labels = Mapping[str, Any]
+"""By which rows of the tidy table are found."""
+
+
 class Column(NamedTuple):
     """A quantity in a table, and its heading there."""
 
@@ -23,13 +28,30 @@ class Column(NamedTuple):
     split: str | None = None
     small: str = ""
     """A second line of the heading; points and nats are named without it."""
+    null: bool = False
+    """Whether it shows the range that shuffled records give instead of the value."""
+    labels: Labels | None = None
+    """What else its rows are found by."""
+    digits: int | None = None
 
     @property
     def head(self) -> Cell:
         """The heading, which explains itself on pointing at it."""
         unit = quantity(self.quantity)
         units = {POINTS: "points", "nats": "nats"}.get(unit.unit, "")
-        return Cell(self.title, self.small or units, unit.sentence)
+        return Cell(self.title, self.small if self.small or self.null else units, "" if self.null else unit.sentence)
+
+    def cell(self, table: pl.DataFrame, labels: Labels) -> Cell:
+        """Return what a table has under these labels, which may also set knob, quantity, subset, split and null."""
+        asked = {"subset": self.subset, "split": self.split, **(self.labels or {}), **labels}
+        is_null = asked.pop("null", self.null)
+        row = find(table, asked.pop("quantity", self.quantity), **asked)
+        return null_cell(row) if is_null else estimate_cell(row, self.digits)
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital first letter, the others as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def estimate_cell(row: Row, digits: int | None = None) -> Cell:
@@ -52,27 +74,27 @@ def null_cell(row: Row) -> Cell:
 
 def estimate_table(
     table: pl.DataFrame,
-    subjects: Mapping[str, Mapping[str, object]],
+    subjects: Mapping[Any, Labels],
     columns: Sequence[Column],
     *,
     title: str,
-    first: str,
+    first: str | Sequence[str],
     caption: str = "",
-    more: Callable[[str], Sequence[Cell]] | None = None,
+    more: Callable[[Labels], Sequence[Cell]] | None = None,
     heads: Sequence[Cell] = (),
 ) -> TablePart:
-    """Return a line for each subject: its name, and the labels (and knob) by which its rows are found.
+    """Return a line for each subject: its name (or several cells), and the labels by which its rows are found.
 
-    `first` heads the first column; `more` gives further cells of a subject under `heads`.
+    `first` heads the names; `more` gives further cells of a subject under `heads`.
     """
     rows = []
     for name, labels in subjects.items():
-        cells = [
-            estimate_cell(find(table, one.quantity, subset=one.subset, split=one.split, **labels))  # type: ignore[arg-type]
-            for one in columns
-        ]
-        rows.append([Cell(name), *cells, *(more(name) if more else ())])
-    head = [Cell(first), *(one.head for one in columns), *heads]
+        names = [name] if isinstance(name, str | Cell) else name
+        found = [column.cell(table, labels) for column in columns]
+        rows.append([*(Cell(one) if isinstance(one, str) else one for one in names), *found])
+        rows[-1] += more(labels) if more else ()
+    firsts = [first] if isinstance(first, str) else first
+    head = [*map(Cell, firsts), *(one.head for one in columns), *heads]
     return TablePart(title=title, caption=caption, head=head, rows=rows)
 
 

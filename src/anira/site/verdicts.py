@@ -1,14 +1,18 @@
 """Verdicts in words: badges, sentences and remarks from claims."""
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
-from anira.measure.claims.knob import Claim
+import polars as pl
+
+from anira.measure.claims.verdict import Claim
 from anira.site.page import Badge, Note, Tone
 
 NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O"}
 """What pages call the paper's variants."""
-_WORDS: Final = {**NAMES, "fixed": "fixed depth", "unshared": "unshared layers"}
+WORDS: Final = {**NAMES, "fixed": "fixed depth", "unshared": "unshared layers"}
+"""The same, with what they are compared with."""
 FOLLOWS: Final = {
     "supported": "Depth rises with difficulty, where depth is needed, in {}.",
     "contradicted": "Depth does not rise with difficulty in {}.",
@@ -29,6 +33,14 @@ def claims_badge(claims: Sequence[Claim], verb: str = "follow") -> Badge:
     return Badge(f"{yes or 'none'} of {len(testable)} {verb}", tone)
 
 
+def joint_badge(claims: Mapping[str, Sequence[Claim]]) -> Badge:
+    """Return one badge for several claims, by what they are called."""
+    badges = {name: claims_badge(own, "hold") for name, own in claims.items()}
+    tones = {badge.tone for badge in badges.values()}
+    tone: Tone = "no" if "no" in tones else "yes" if tones == {"yes"} else "open"
+    return Badge(", ".join(f"{name}: {badge.words}" for name, badge in badges.items()), tone)
+
+
 def verdict_lines(claims: Sequence[Claim], texts: Mapping[str, str]) -> list[str]:
     """Return a sentence for each verdict that some settings have; `texts` has at least those of clear verdicts."""
     known = {**texts, **{word: text for word, text in _OPEN.items() if word not in texts}}
@@ -43,8 +55,29 @@ def claim_note(claim: Claim, name: str = "") -> Note:
 
 def setting_name(claim: Claim) -> str:
     """Write what a claim is about for people: `mano anira-o` is MANO ANIRA-O."""
-    task, *rest = claim.experiment.split()
-    return " ".join([task.upper(), *(_WORDS.get(word, word) for word in rest)])
+    task, _, rest = claim.experiment.partition(" ")
+    return f"{task.upper()} {named(rest)}".rstrip()
+
+
+def named(text: str) -> str:
+    """Write variants in a text as pages call them.
+
+    >>> named("anira-o against fixed")
+    'ANIRA-O against fixed depth'
+    """
+    return re.sub(r"[\w-]+", lambda word: WORDS.get(word[0], word[0]), text)
+
+
+def setting_label() -> pl.Expr:
+    """Return the name of each row's setting as a column `label`, as in MANO ANIRA-O."""
+    return pl.concat_str(pl.col("task").str.to_uppercase(), pl.lit(" "), pl.col("variant").replace(WORDS)).alias(
+        "label"
+    )
+
+
+def shown(table: pl.DataFrame, names: Mapping[str, str] = NAMES) -> dict[str, dict[str, Any]]:
+    """Return what each variant that a table has is called, and the label by which its rows are found."""
+    return {words: {"variant": name} for name, words in names.items() if name in table["variant"]}
 
 
 def listed(names: Sequence[str]) -> str:

@@ -31,16 +31,16 @@ def test_holding_groups_fixed_is_a_column_for_each_of_them():
     dummies = (GROUP[:, None] == np.arange(4)).astype(float)
     by_hand = OLS(DEPTH, np.column_stack([X, dummies])).fit()
     found = effect(DEPTH, X, INSTANCE, at_equal(GROUP.astype(float)), fixed="")
-    assert found.estimate.value == pytest.approx(by_hand.params[0])
-    assert found.row @ DEPTH == pytest.approx(by_hand.params[0])
+    assert found[0].value == pytest.approx(by_hand.params[0])
+    assert found[1] @ DEPTH == pytest.approx(by_hand.params[0])
 
 
 def test_holding_a_line_fixed_is_one_more_column():
     other = GROUP.astype(float)
     by_hand = OLS(DEPTH, np.column_stack([X, other, np.ones(200)])).fit()
     found = effect(DEPTH, X, INSTANCE, along(other), fixed="")
-    assert found.estimate.value == pytest.approx(by_hand.params[0])
-    assert found.row @ DEPTH == pytest.approx(by_hand.params[0])
+    assert found[0].value == pytest.approx(by_hand.params[0])
+    assert found[1] @ DEPTH == pytest.approx(by_hand.params[0])
 
 
 def test_what_cannot_be_estimated_says_why():
@@ -52,8 +52,8 @@ def test_what_cannot_be_estimated_says_why():
         "groups tell x": effect(DEPTH, GROUP * 0.1, INSTANCE, at_equal(GROUP.astype(float)), fixed="groups tell x"),
     }
     for reason, found in cases.items():
-        assert (found.estimate.value, found.estimate.reason) == (None, reason)
-        assert not found.row.any()
+        assert (found[0].value, found[0].reason) == (None, reason)
+        assert not found[1].any()
 
 
 def test_few_instances_have_a_value_and_no_interval():

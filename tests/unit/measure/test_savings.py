@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from anira.measure.repeats import median_estimate
-from anira.measure.savings import core_time_ratio, deciding_ratio, time_ratio
+from anira.measure.savings import core_time_ratio, deciding_ratio, median_estimate, time_ratio
 
 FIXED, ITERATION, DECIDING = 2.0, 0.5, 0.3
 SHARES = (0.25, 0.5, 0.0, 0.25)

@@ -10,7 +10,7 @@ from tests.training_support import train_tiny
 from anira.config import UserError
 from anira.measure.claims.alignment import judge_less_depth, obstacle
 from anira.paper.allocation import make as allocation
-from anira.paper.allocation.measure import measured
+from anira.paper.allocation.make import measured
 from anira.paper.allocation.page import answer, make_page
 from anira.paper.setting import Setting
 from anira.site import render
@@ -44,6 +44,10 @@ def test_all_tasks_and_variants_come_to_one_page(tmp_path):
     assert set(table["task"]) == {"mano", "brevo", "depo"}
     assert {"need", "slope", "oracle_depth", "forced_accuracy", "r2_position"} <= set(table["quantity"])
     assert "These are smoke runs" in outcome.text
+    page = (tmp_path / "allocation.html").read_text()
+    assert all(
+        text in page for text in ("How to read this page", "anira reproduce allocation --scale smoke", "Figure 2")
+    )
 
     path = next((tmp_path / "runs" / "mano-anira-e-smoke").iterdir())
     path.rename(tmp_path / "runs" / "depo-anira-o-smoke" / path.name)
@@ -73,29 +77,29 @@ def three(tmp_path_factory):
 
 
 def test_where_depth_is_needed_a_rising_depth_supports_the_claim(three):
-    words = {claim.experiment: claim.verdict.word for claim in three.follows}
+    words = {claim.experiment: claim.verdict.word for claim in three.claims["follows-complexity"]}
     assert words == {"toy anira-e": "not testable", "toy anira-o": "supported"}, "a constant depth has no slope"
-    assert claims_badge(three.follows).words == "1 of 1 follow"
+    assert claims_badge(three.claims["follows-complexity"]).words == "1 of 1 follow"
     assert answer(three)[0] == "Depth rises with difficulty, where depth is needed, in TOY ANIRA-O."
 
 
 def test_without_need_a_rising_depth_shows_nothing(tmp_path):
     found = planted(tmp_path, rising, needed=lambda knob, number: 1)
-    (claim,) = [claim for claim in found.follows if claim.experiment == "toy anira-o"]
+    (claim,) = [claim for claim in found.claims["follows-complexity"] if claim.experiment == "toy anira-o"]
     assert claim.verdict.word == "not testable"
     assert claim.verdict.reason == "depth is not needed: depth 1 loses 0 points at the hardest knob"
 
 
 def test_two_seeds_give_no_verdict(tmp_path):
     found = planted(tmp_path, rising, seeds=2)
-    assert found.follows[-1].verdict.reason == "2 seeds, and 3 are needed"
+    assert found.claims["follows-complexity"][-1].verdict.reason == "2 seeds, and 3 are needed"
 
 
 def test_the_page_says_all_and_is_escaped(three):
-    page = make_page(three, scale="cpu", files=["allocation.csv"])
+    page = make_page(three)
     html = render(page)
     assert "K: a \\u003cnumber>" in html
-    for part in ("TOY in numbers", "does depth only count positions?", "Forced depth", "How to read this page"):
+    for part in ("TOY in numbers", "does depth only count positions?", "Forced depth"):
         assert part in html
     assert "TOY: does depth follow the knob?" in page_text(page)
 

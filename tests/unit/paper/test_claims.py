@@ -5,12 +5,11 @@ import json
 import pytest
 
 from anira.config import UserError, to_dict
-from anira.measure.claims.knob import make_claim
 from anira.measure.claims.paper import PAPER_CLAIMS
-from anira.measure.claims.verdict import Evidence
+from anira.measure.claims.verdict import Evidence, make_claim
 from anira.measure.statistics.estimates import Estimate
 from anira.paper.claims.make import reproduce
-from anira.paper.figures import EXPERIMENTS
+from anira.paper.figures import FIGURES
 from anira.paper.index import write_index
 from anira.paper.setting import Setting
 
@@ -91,7 +90,7 @@ def test_claims_of_another_form_are_refused(tmp_path):
 def test_what_was_not_made_is_named(tmp_path):
     store(tmp_path, "lano", {})
     make(tmp_path)
-    absent = [name for name in EXPERIMENTS if name not in ("lano", "claims")]
+    absent = [name for name in FIGURES if name not in ("lano", "claims")]
     assert f"not counted: {', '.join(absent)}." in (tmp_path / "claims.html").read_text()
 
 
@@ -101,5 +100,5 @@ def test_the_index_lists_what_is_there(tmp_path):
     page = write_index(tmp_path).read_text()
     assert '<a href="lano.html">lano</a>' in page
     assert '<a href="lano.csv">lano.csv</a>' in page
-    assert EXPERIMENTS["lano"].summary.split("'")[0] in page
+    assert FIGURES["lano"].summary.split("'")[0] in page
     assert "Not made here yet: allocation, clrs" in page

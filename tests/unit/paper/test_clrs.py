@@ -9,13 +9,13 @@ from tests.training_support import train_tiny
 from tests.unit.measure.records_support import Plan, write_subtasks
 
 from anira.config import UserError
-from anira.paper.clrs.make import Size, evaluated_sizes, reproduce
-from anira.paper.clrs.measure import CellBaselines, measured
+from anira.paper.clrs.make import Size, evaluated_sizes, measured, reproduce
 from anira.paper.clrs.page import SAME, make_page
 from anira.paper.setting import Setting
 from anira.site import ChartPart, render
 from anira.site.tables import page_text
 from anira.tasks.clrs import Clrs, ClrsConfig
+from anira.tasks.clrs.baselines import Baselines
 
 SIZE = Size(instances=8, beyond=1.5)
 
@@ -121,23 +121,23 @@ def found(tmp_path_factory):
         folders.append(
             write_subtasks(root / str(seed), {name: replace(plan, knobs=own) for name, own in KNOBS.items()})
         )
-    cells = [
-        CellBaselines(subtask=name, size=knob, majority=0.25, copy=0.125 if name == "sort" else None)
+    cells = {
+        (name, knob): Baselines(majority=0.25, copy=0.125 if name == "sort" else None)
         for name, own in KNOBS.items()
         for knob in own
-    ]
-    return measured(folders, {f"run-s{seed}": cells for seed in range(3)}, left_out=["sort <9>"], draws=20)
+    }
+    return measured(folders, {f"run-s{seed}": cells for seed in range(3)}, left_out="sort <9>", draws=20)
 
 
 def test_without_forced_depths_need_is_unknown(found):
-    (claim,) = found.follows
+    (claim,) = found.claims["follows-complexity"]
     assert claim.experiment == "clrs sort anira-o", "a size that is a label is not judged"
     assert claim.verdict.word == "not testable"
     assert claim.verdict.reason.startswith("whether depth is needed is unknown")
 
 
 def test_the_page_says_all_and_is_escaped(found):
-    page = make_page(found, scale="cpu", files=["clrs.csv"])
+    page = make_page(found)
     assert page.badge.words == "not testable here"
     assert page.answer[0] == "It cannot be judged in CLRS sort ANIRA-O."
     assert page.answer[1].startswith("Accuracy between the seen sizes is unknown; verdicts")

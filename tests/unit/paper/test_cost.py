@@ -11,13 +11,13 @@ from tests.training_support import train_tiny
 from anira.config import UserError
 from anira.inference import Cost
 from anira.inference.savings import OWN, Decoded
-from anira.measure import over_seeds
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import find, make_row, make_table
-from anira.paper.cost import make as cost
 from anira.paper.cost.make import SIZES, Size, forced_depths, paper_rows, reproduce, rows_of_one_length
-from anira.paper.cost.measure import BATCHED, Found, decoding_rows, parameter_rows, preset_labels
+from anira.paper.cost.measure import BATCHED, decoding_rows, parameter_rows, preset_labels
 from anira.paper.cost.page import answer, badge, make_page
+from anira.paper.figures import FIGURES
+from anira.paper.found import found_in
 from anira.paper.setting import Setting
 from anira.site import render
 from anira.site.tables import page_text
@@ -27,7 +27,7 @@ from anira.tasks.brevo import BrevoConfig
 
 @pytest.fixture
 def one_task(monkeypatch):
-    monkeypatch.setattr(cost, "TASKS", ("mano",))
+    monkeypatch.setitem(FIGURES, "cost", FIGURES["cost"]._replace(runs=FIGURES["mano-parse-state"].runs))
     monkeypatch.setitem(SIZES, "smoke", Size({1: 1, 3: 3}, 2))
 
 
@@ -114,8 +114,7 @@ def planted(seconds, seeds=3):
         found = {OWN: decoded(2, seconds + seed / 100), **{d: decoded(d, 1.0 + d) for d in (1, 2, 3, 4)}}
         rows += [*decoding_rows(labels, found, batch=1, knob=3), *parameter_rows(labels, 100, 8)]
         rows.append(make_row(labels, "max_depth", Estimate(4.0), n=1))
-    table = make_table(rows)
-    return Found(table, over_seeds(table), "A <fast> machine.")
+    return found_in(make_table(rows), machine="A <fast> machine.")
 
 
 def test_planted_costs_are_recovered():
@@ -144,7 +143,7 @@ def test_time_is_judged_over_seeds(seconds, seeds, words, tone):
 
 def test_the_page_is_whole_and_escaped():
     found = planted(3.5)
-    page = make_page(found, scale="cpu", files=["cost.csv"])
+    page = make_page(found)
     html = render(page)
     assert "A &lt;fast&gt; machine." in html and "<fast>" not in html and "<s0>" not in html
     assert answer(found)[1] == "Time is 70.2% of that at full depth, over 1 setting (task, model, batch size)."

@@ -6,8 +6,7 @@ from tests.training_support import train_tiny
 from tests.unit.measure.dynamics_support import Training, write_training
 
 from anira.config import UserError
-from anira.paper.dynamics.make import reproduce, used_runs
-from anira.paper.dynamics.measure import measured
+from anira.paper.dynamics.make import measured, reproduce, used_runs
 from anira.paper.dynamics.page import answer, badge, learned_cell, make_page
 from anira.paper.setting import Setting
 from anira.site import render
@@ -45,7 +44,7 @@ def test_every_run_is_trained_and_shown_once(made):
         ("brevo-anira-o-smoke", {}),
     ]
     assert [run.preset for run in outcome.runs] == [name for name, _ in trained]
-    assert [task for task, _ in used_runs(setting(root))] == ["mano", "mano", "brevo", "brevo"]
+    assert [run.preset for run in used_runs(setting(root))] == [name for name, _ in trained]
 
 
 def test_all_files_are_made_and_say_what_is_missing(made):
@@ -90,25 +89,25 @@ def planted(tmp_path_factory):
 
 
 def test_the_page_answers_first(planted):
-    assert badge(planted.claims).words == "easy to hard: 1 of 2, two phases: 1 of 1"
-    assert answer(planted.claims)[0] == "Smaller sizes are learned first in MANO ANIRA-O."
-    assert "Two phases cannot be judged in MANO ANIRA-O, \u03b3 warmed up." in answer(planted.claims)
+    assert badge(planted).words == "easy to hard: 1 of 2 hold, two phases: 1 of 1 hold"
+    assert answer(planted)[0] == "Smaller sizes are learned first in MANO ANIRA-O."
+    assert "Two phases cannot be judged in MANO ANIRA-O, \u03b3 warmed up." in answer(planted)
 
 
 def test_the_page_is_whole_and_escaped(planted):
-    page = make_page(planted, scale="cpu", files=["dynamics.csv"])
+    page = make_page(planted)
     html = render(page)
     assert "L: \\u003coperators>" in html and "<operators>" not in html
     titles = [section.title for section in page.sections]
     sizes = ["MANO ANIRA-O: size by size", "MANO ANIRA-O, \u03b3 warmed up: size by size"]
-    assert titles == ["MANO", *sizes, "How to read this page"]
+    assert titles == ["MANO", *sizes]
     assert "not learned" in page_text(page)
 
 
 def test_a_run_without_metrics_has_tables_and_no_chart(tmp_path):
     folder = write_training(tmp_path, Training())
     (folder / "metrics.jsonl").unlink()
-    page = make_page(measured([folder], {"mano": "L: operators"}, draws=50), scale="cpu", files=[])
+    page = make_page(measured([folder], {"mano": "L: operators"}, draws=50))
     assert page.lead is None
     html = render(page)
     assert "data-chart" not in html

@@ -9,9 +9,8 @@ from tests.measure_support import Planted, write_run
 from tests.training_support import train_tiny
 
 from anira.config import UserError
-from anira.paper.extrapolation.make import SIZES, Size, evaluated_knobs, reproduce
-from anira.paper.extrapolation.measure import measured
-from anira.paper.extrapolation.page import make_page
+from anira.paper.extrapolation.make import SIZES, Size, evaluated_knobs, measured, reproduce
+from anira.paper.extrapolation.page import limit, make_page
 from anira.paper.setting import Setting
 from anira.site import render
 from anira.tasks import make_task
@@ -80,22 +79,22 @@ def three(tmp_path_factory):
 
 
 def test_the_page_answers_from_planted_records_and_is_escaped(three):
-    page = make_page(three, scale="cpu", files=["extrapolation.csv"])
+    page = make_page(three)
     assert page.badge.words == "2 of 2 drop"
     assert page.answer == [
         "Accuracy drops where training ends in TOY ANIRA-E and TOY ANIRA-O.",
         "Beyond training ANIRA-O keeps more accuracy: TOY ANIRA-O against ANIRA-E.",
     ]
-    assert three.limit == 2
+    assert limit(three) == 2
     html = render(page)
     assert "K: a \\u003cnumber>" in html
-    for part in ("Accuracy at the edge", "ANIRA-O less ANIRA-E", "Depth against the knob", "How to read this page"):
+    for part in ("Accuracy at the edge", "ANIRA-O less ANIRA-E", "Depth against the knob"):
         assert part in html
 
 
 def test_without_a_pair_a_sentence_says_so(three):
     alone = measured_without(three, "anira-e")
-    sections = {section.title: section for section in make_page(alone, scale="cpu", files=[]).sections}
+    sections = {section.title: section for section in make_page(alone).sections}
     (section,) = [one for title, one in sections.items() if "beside the others" in title]
     assert section.text == ["No run shares its seed and its instances with a run of ANIRA-O."]
     assert not section.parts
@@ -103,4 +102,9 @@ def test_without_a_pair_a_sentence_says_so(three):
 
 def measured_without(found, rival):
     kept = pl.col("subset") != rival
-    return replace(found, runs=found.runs.filter(kept), seeds=found.seeds.filter(kept), graceful=[])
+    return replace(
+        found,
+        runs=found.runs.filter(kept),
+        seeds=found.seeds.filter(kept),
+        claims={**found.claims, "o-degrades-gracefully": []},
+    )

@@ -12,8 +12,8 @@ from anira.measure.records.loading import load_evaluation
 from anira.measure.records.reading import read_records
 from anira.measure.records.stored import run_config
 from anira.paper.files import evaluated, write_table
-from anira.paper.found_runs import runs_of
-from anira.paper.outcome import write_outcome
+from anira.paper.outcome import write_figure
+from anira.paper.runs import runs_of
 from anira.paper.setting import Setting
 from anira.site import Badge, Page
 
@@ -34,9 +34,9 @@ def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, file_limit):
     tables = {"lano.csv": pl.DataFrame({"knob": [1]})}
     for limit in (0, 20, 1000):
         with file_limit(limit), pytest.raises(UserError, match="cannot write"):
-            write_outcome(setting(tmp_path / "new"), "lano", tables, lambda files: page, runs=[])
+            write_figure(setting(tmp_path / "new"), "lano", page, tables, runs=[])
         assert not list(tmp_path.iterdir())
-    made = write_outcome(setting(tmp_path / "new"), "lano", tables, lambda files: page, runs=[])
+    made = write_figure(setting(tmp_path / "new"), "lano", page, tables, runs=[])
     assert {path.name for path in made.files} == {path.name for path in (tmp_path / "new").iterdir()}
 
 

@@ -5,10 +5,9 @@ from tests.gsm_support import Planted, write_planted
 
 from anira.config import UserError
 from anira.paper.gsm_symbolic.make import missing, reproduce
-from anira.paper.gsm_symbolic.measure import measured
-from anira.paper.gsm_symbolic.page import make_page
+from anira.paper.gsm_symbolic.measure import above, judged, measured
+from anira.paper.gsm_symbolic.page import make_page, paper_table, spread_table
 from anira.paper.gsm_symbolic.runs import REPORTED
-from anira.paper.gsm_symbolic.tables import paper_table, spread_table
 from anira.paper.gsm_symbolic.verdicts import answer, verdicts
 from anira.paper.setting import Setting
 
@@ -51,12 +50,12 @@ def setting(runs, out):
 
 
 def test_models_are_held_against_the_curve_of_the_fixed_one(found):
-    assert (found.reference, found.judged) == ("base", ["level", "rising"])
-    above = found.above("rising", 0)
-    assert above["subset"] == "all, curve of base"
-    own = found.row("rising", "accuracy", 0)["value"]
-    assert above["value"] == pytest.approx(own - (0.2 + 0.4) / 2)
-    assert found.above("level", 0)["value"] == pytest.approx(0.2 - (0.2 + 0.4) / 2)
+    assert (found.words["reference"], judged(found)) == ("base", ["level", "rising"])
+    gain = above(found, "rising", 0)
+    assert gain["subset"] == "all, curve of base"
+    own = found.row("accuracy", run_id="rising", knob=0)["value"]
+    assert gain["value"] == pytest.approx(own - (0.2 + 0.4) / 2)
+    assert above(found, "level", 0)["value"] == pytest.approx(0.2 - (0.2 + 0.4) / 2)
 
 
 def test_verdicts_say_who_follows_the_splits_and_who_earned_it(found):
@@ -72,7 +71,7 @@ def test_verdicts_say_who_follows_the_splits_and_who_earned_it(found):
 def test_the_papers_lines_stand_above_ours(found):
     table = paper_table(found)
     names = [row[0].text for row in table.rows]
-    assert names == [*(one.name for one in REPORTED), "base", "level", "rising"]
+    assert names == [*REPORTED, "base", "level", "rising"]
     assert [cell.text for cell in table.rows[2]] == ["ANIRA-O", "43.68%", "23.02%", "5.08%", "4.108", "4.105", "4.001"]
     assert [cell.text for cell in table.rows[3]][1:4] == ["60.0%"] * 3
     assert all(cell.small.startswith("[") for row in table.rows[3:] for cell in row[1:])
@@ -99,7 +98,7 @@ def test_without_a_curve_the_page_says_what_is_missing(tmp_path):
     write_model(tmp_path, "alone", right=curve(1), depth=lambda knob, t, i: 1 + (t + i) % 2)
     found = measured([tmp_path / "gsm-symbolic" / "alone"], draws=50)
     assert "no fixed-depth curve" in answer(found)[1]
-    titles = [section.title for section in make_page(found, files=[]).sections]
+    titles = [section.title for section in make_page(found).sections]
     assert "The fair baseline: fixed depths" in titles
     assert "It cannot be held against fixed depths: no fixed-depth curve" in verdicts(found)[0].text
 

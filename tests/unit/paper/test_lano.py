@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.unit.measure.lano_support import Strings, write_strings, write_untrained
 
-from anira.paper.lano.measure import Source, measured
+from anira.paper.lano.make import Source, measured
 from anira.paper.lano.page import answer, make_page
 from anira.site import render
 from anira.site.tables import page_text
@@ -28,7 +28,7 @@ def found(tmp_path_factory):
 
 
 def test_the_answer_follows_the_verdicts(found):
-    assert claims_badge(found.claims).words == "1 of 2 follow"
+    assert claims_badge(found.claims["follows-complexity"]).words == "1 of 2 follow"
     first, second, *numbers = answer(found)
     assert first == "Expected depth follows the parser's work, more than in untrained models, in LANO ANIRA-E."
     assert second == "There is no verdict yet on LANO ANIRA-O."
@@ -36,17 +36,16 @@ def test_the_answer_follows_the_verdicts(found):
 
 
 def test_the_page_has_the_papers_values_and_is_escaped(found):
-    page = make_page(found, scale="cpu", files=["lano.csv"])
+    page = make_page(found)
     text = page_text(page)
     line = next(line for line in text.splitlines() if re.match("multiplications +ANIRA-E", line))
     assert "+0.645" in line
     html = render(page)
-    assert "from &lt;bos&gt; to &lt;eos&gt;" in html
-    assert "Hollow marks: the paper" in html
+    assert "Hollow: the paper" in html
 
 
 def test_without_sentences_a_sentence_stands_for_the_charts(tmp_path):
-    page = make_page(measured([source(tmp_path / "s", Strings(n=12, impossible=12))], draws=10), scale="cpu", files=[])
+    page = make_page(measured([source(tmp_path / "s", Strings(n=12, impossible=12))], draws=10))
     grammatical = next(section for section in page.sections if section.title.endswith("that are sentences"))
     assert "there is nothing to correlate" in grammatical.text[0]
     assert not grammatical.parts

@@ -8,10 +8,7 @@ from tests.training_support import train_tiny
 from tests.unit.measure.parse_state_support import Questions, follow_nothing, planted_table
 
 from anira.config import UserError
-from anira.measure import over_seeds
-from anira.measure.claims.parse_state import judge_reading
-from anira.paper.mano_parse_state.make import NAME, reproduce
-from anira.paper.mano_parse_state.measure import Found
+from anira.paper.mano_parse_state.make import NAME, judged, reproduce
 from anira.paper.mano_parse_state.page import make_page
 from anira.paper.setting import Setting
 from anira.site import render
@@ -48,28 +45,27 @@ def test_a_run_of_another_task_is_refused(tmp_path):
 
 def found(root, *plans):
     table = pl.concat([planted_table(root / str(i), plan) for i, plan in enumerate(plans)])
-    return Found(table, over_seeds(table), judge_reading(table))
+    return judged(table)
 
 
 def test_the_page_says_what_three_seeds_show(tmp_path):
     made = found(tmp_path, *(Questions(seed=seed, draw=seed, n=100) for seed in range(3)))
-    page = make_page(made, scale="cpu", files=["<table>.csv"])
+    page = make_page(made)
     assert page.badge.words == "4 of 4 differences follow the parse"
     assert page.answer[0] == "Depth of question tokens rises with the state of the parse: ANIRA-E 2 supported."
-    assert "&lt;table&gt;.csv" in render(page)
     assert "Differences between states, iterations" in page_text(page)
 
 
 def test_the_page_says_why_a_number_is_undefined(tmp_path):
-    page = make_page(found(tmp_path, Questions(knobs=(1, 2, 3), n=40)), scale="cpu", files=[])
+    page = make_page(found(tmp_path, Questions(knobs=(1, 2, 3), n=40)))
     assert "s_t does not vary at equal position and d_t" in render(page)
 
 
 def test_without_tokens_or_directions_there_are_sentences_instead_of_charts(tmp_path):
-    none = make_page(found(tmp_path / "none", Questions(n=12, accuracy=0.0)), scale="cpu", files=[])
+    none = make_page(found(tmp_path / "none", Questions(n=12, accuracy=0.0)))
     assert none.lead is None
     assert "No run has answered a question right" in render(none)
     flat = Questions(n=20, level=follow_nothing, noise=0.0, own=0.0, expected=False)
-    page = make_page(found(tmp_path / "flat", flat), scale="cpu", files=[])
+    page = make_page(found(tmp_path / "flat", flat))
     assert page.lead is None
     assert "the depth is constant" in render(page)

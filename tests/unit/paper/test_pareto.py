@@ -8,10 +8,9 @@ from tests.measure_support import Planted, write_evaluation
 from tests.training_support import train_tiny
 
 from anira.config import UserError
-from anira.paper.pareto import make as pareto
-from anira.paper.pareto.make import SIZES, Size, reproduce, rules
-from anira.paper.pareto.measure import measured
-from anira.paper.pareto.page import make_page
+from anira.paper.figures import FIGURES
+from anira.paper.pareto.make import SIZES, Size, measured, reproduce, rules
+from anira.paper.pareto.page import judge_trade, make_page
 from anira.paper.setting import Setting
 from anira.site import render
 from anira.site.tables import page_text
@@ -22,7 +21,7 @@ RULES = ["mode", "median", "mean", "quantile", "quantile"]
 
 @pytest.fixture
 def one_task(monkeypatch):
-    monkeypatch.setattr(pareto, "RUNS", MANO)
+    monkeypatch.setitem(FIGURES, "pareto", FIGURES["pareto"]._replace(runs=MANO))
     monkeypatch.setitem(SIZES, "smoke", Size(12, (0.25, 1.0)))
 
 
@@ -82,13 +81,13 @@ def found(root, required):
 
 def test_what_stopping_early_costs_is_judged_over_seeds(tmp_path):
     costly = found(tmp_path / "costly", lambda knob, number: 1 + number % 2)
-    page = make_page(costly, scale="cpu", files=[])
+    page = make_page(costly)
     assert page.badge.words == "1 of 1 trade"
     assert page.answer[0] == "Stopping early costs accuracy in TOY ANIRA-O."
     assert page.answer[1].startswith("The smallest threshold, 0.1, saves 50% of the iterations")
-    assert costly.trades[0].verdict.reason == "0.500 [0.500, 0.500] over 3 seeds"
+    assert judge_trade(costly.runs)[0].verdict.reason == "0.500 [0.500, 0.500] over 3 seeds"
     free = found(tmp_path / "free", lambda knob, number: 1)
-    page = make_page(free, scale="cpu", files=[])
+    page = make_page(free)
     assert page.badge.tone == "no"
     assert page.answer[0] == "Stopping early costs less than 2 points of accuracy in TOY ANIRA-O."
     assert "by cut 0.1" in render(page), "full depth is dominated, and its cell says by what"

@@ -7,7 +7,7 @@ from tests.measure_support import Planted, write_run
 
 from anira.config import UserError
 from anira.models.policies import AniraO, Fixed, ThresholdRange
-from anira.paper.policies.measure import compared, is_shallow
+from anira.paper.policies.measure import compared, is_shallow, policies, row
 from anira.paper.policies.page import make_page
 from anira.paper.policies.runs import Comparison, _policy, check, label, plan, swept
 from anira.paper.policies.verdicts import answer, collapsed_seeds, earned, verdicts
@@ -54,21 +54,21 @@ def three(tmp_path_factory):
 
 
 def test_who_has_earned_its_depth(three):
-    assert three.policies == ("aligned", "level", "stuck", "fixed")
+    assert policies(three) == ["aligned", "level", "stuck", "fixed"]
     assert [earned(three, name) for name in ("aligned", "level")] == ["above", "level"]
     said = {note.head: note.text for note in verdicts(three)}
     assert "it has earned its depth" in said["aligned"]
     assert "answer depth rises with the knob (Spearman 1.00)" in said["aligned"]
     assert "it has earned nothing" in said["level"]
-    assert answer(three, scale="cpu")[0].endswith("above the trained fixed depths at equal iterations: aligned.")
+    assert answer(three)[0].endswith("above the trained fixed depths at equal iterations: aligned.")
 
 
 def test_the_gap_is_that_to_the_straight_line_between_fixed_depths(three):
-    row = three.row("aligned", "above_fixed", "iterations")
-    assert three.row("aligned", "iterations")["value"] == pytest.approx(1.5)
-    curve = [three.row(name, "accuracy")["value"] for name in ("fixed-1", "fixed-2")]
-    assert row["value"] == pytest.approx(1 - sum(curve) / 2)
-    assert row["n"] == 3
+    gap = row(three, "aligned", "above_fixed", "iterations")
+    assert row(three, "aligned", "iterations")["value"] == pytest.approx(1.5)
+    curve = [row(three, name, "accuracy")["value"] for name in ("fixed-1", "fixed-2")]
+    assert gap["value"] == pytest.approx(1 - sum(curve) / 2)
+    assert gap["n"] == 3
 
 
 def test_a_constant_policy_is_called_collapsed(three):
@@ -80,13 +80,13 @@ def test_a_constant_policy_is_called_collapsed(three):
 
 def test_two_seeds_give_no_verdict(tmp_path):
     two = planted(tmp_path, 2)
-    assert {earned(two, name) for name in two.policies} == {"unknown"}
-    assert answer(two, scale="cpu")[0].startswith("No verdict on toy yet")
+    assert {earned(two, name) for name in policies(two)} == {"unknown"}
+    assert answer(two)[0].startswith("No verdict on toy yet")
     assert "2 of the 3 seeds that a verdict takes" in verdicts(two)[0].text
 
 
 def test_the_page_has_the_leaderboard_and_its_reasons(three):
-    page = make_page(three, scale="cpu", knob="K: a number", command="anira compare", twin=three, files=["toy.csv"])
+    page = make_page(three, knob="K: a number", command="anira compare", twin=three)
     board = page.sections[0].parts[0]
     head, *rows = ([cell.text for cell in row] for row in (board.head, *board.rows))
     assert [row[0] for row in rows][-1] == "stuck"

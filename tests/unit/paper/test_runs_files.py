@@ -10,8 +10,8 @@ from tests.training_support import begin, tiny_config, train_tiny
 
 from anira.config import UserError
 from anira.config.sealed import write_sealed
-from anira.paper.figures import EXPERIMENTS, load_experiment
-from anira.paper.found_runs import is_finished, runs_of
+from anira.paper.figures import FIGURES, load_figure
+from anira.paper.runs import is_finished, runs_of
 from anira.paper.setting import Setting
 
 PRESET = "mano-anira-o-smoke"
@@ -162,11 +162,11 @@ def test_a_finished_run_whose_configuration_cannot_be_read_is_not_trained_again(
     assert not is_finished(folder)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", FIGURES)
 def test_every_experiment_can_be_loaded(name):
-    assert callable(load_experiment(name))
+    assert callable(load_figure(name))
 
 
 def test_an_unknown_experiment_is_refused():
     with pytest.raises(UserError, match="unknown experiment 'lamo': did you mean 'lano'"):
-        load_experiment("lamo")
+        load_figure("lamo")

@@ -3,9 +3,11 @@
 import pytest
 from tests.measure_support import Planted, write_run
 
-from anira.paper.wordmath.measure import measured
-from anira.paper.wordmath.page import answer, badge, make_page, paper_table, verdicts
+from anira.paper.found import trained_need
+from anira.paper.wordmath.make import measured
+from anira.paper.wordmath.page import make_page, paper_table
 from anira.paper.wordmath.runs import label, plan
+from anira.paper.wordmath.verdicts import answer, badge, follows, hardest, needed, verdicts
 from anira.site import Badge, render
 
 
@@ -34,8 +36,8 @@ def three(tmp_path_factory):
 
 
 def test_depth_that_grows_with_clauses_follows_them_and_constant_depth_does_not(three):
-    assert [three.follows(name) for name in ("anira-e", "anira-o")] == ["follows", "does not follow"]
-    assert (three.clauses, three.hardest, three.gain, three.needed) == ([1, 2, 3, 4, 5, 6], 4, 1.0, True)
+    assert [follows(three, name) for name in ("anira-e", "anira-o")] == ["follows", "does not follow"]
+    assert (hardest(three), trained_need(three)[0], needed(three)) == (4, 1.0, True)
     assert answer(three) == [
         "Where the answer is given as one number, depth follows the number of clauses in ANIRA-E.",
         "Depth is needed there: at 4 clauses models trained at depth 1 get 0.0% right, and models trained at full "
@@ -53,8 +55,8 @@ def test_the_slope_is_that_of_training_alone(three):
 
 def test_two_seeds_give_no_verdict_and_where_depth_1_is_enough_it_is_not_needed(tmp_path):
     found = planted(tmp_path, seeds=2, needed=False)
-    assert found.follows("anira-e") == "unknown"
-    assert not found.needed
+    assert follows(found, "anira-e") == "unknown"
+    assert not needed(found)
     assert answer(found) == ["Where the answer is given as one number: no verdict yet, it takes three seeds."]
     assert "a verdict takes three seeds" in verdicts(found)[0].text
     assert badge([found]) == Badge("no verdict yet", "open")
@@ -88,7 +90,7 @@ def test_the_table_has_the_columns_of_the_paper_and_names_its_splits(three):
 
 
 def test_the_page_says_its_answer_and_shows_both_charts(three):
-    html = render(make_page([three], scale="cpu", files=["wordmath-final.csv"]))
+    html = render(make_page([three]))
     assert "depth follows the number of clauses in ANIRA-E" in html
     assert '<p class="badge yes">1 of 2 follow</p>' in html
     assert all(f'"wordmath-final-{name}"' in html for name in ("depth", "accuracy"))

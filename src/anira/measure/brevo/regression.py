@@ -10,16 +10,16 @@ can be compared.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from anira.measure.brevo.explained import Explained, Moments, Shares
-from anira.measure.brevo.screening import Screening, inflation, screen
+from anira.measure.brevo.screening import inflation, screen
 from anira.measure.brevo.shares import ARGMAX, EXPECTED, group_estimates, moments_of, sizes_of
 from anira.measure.brevo.tokens import FEATURES, READ, SIZE, STATE, STRUCTURE, AnswerTokens
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap
 from anira.measure.statistics.estimates import Estimate, Floats, Ints
+from anira.measure.statistics.explained import Explained, Moments, Shares
 from anira.measure.statistics.linear_fit import LinearFit, explained_by_means, shuffled_coefficients
 from anira.measure.statistics.nulls import Null
 from anira.measure.tidy import Row, make_row
@@ -83,39 +83,31 @@ def _coefficients(tokens: AnswerTokens, names: Sequence[str], ending: str, rng: 
         yield "node_effect_within", subset, within.coefficients[name], null_within.get(name)
 
 
-class _Model(NamedTuple):
-    """The outcome of the first three stages."""
-
-    screening: Screening
-    final: tuple[str, ...]
-
-    def why_not(self, name: str) -> str:
-        """Return why a feature is not in the final model."""
-        return self.screening.dropped.get(name, f"adds less than {SMALLEST_DELTA:.1%} of R2")
-
-
-def _choose(explained: Explained, features: Sequence[str]) -> _Model:
-    screening = screen(explained, EXPECTED, features, always=(SIZE,))
-    kept = screening.kept
+def _choose(explained: Explained, features: Sequence[str]) -> tuple[Sequence[str], Sequence[str], dict[str, str]]:
+    """Return what the first stage keeps, what the third leaves of it, and why the others are not in the final model."""
+    kept, why_not = screen(explained, EXPECTED, features, always=(SIZE,))
     delta = {name: float(explained.added(EXPECTED, _without(kept, name), [name])[0]) for name in kept}
-    return _Model(screening, tuple(name for name in kept if delta[name] > SMALLEST_DELTA or name == SIZE))
+    final = [name for name in kept if delta[name] > SMALLEST_DELTA or name == SIZE]
+    return kept, final, why_not | dict.fromkeys(set(kept) - {*final}, f"adds less than {SMALLEST_DELTA:.1%} of R2")
 
 
 def _stages(tokens: AnswerTokens, moments: Moments, *, rng: np.random.Generator, draws: int) -> Iterator[Found]:
     """Yield the four stages feature by feature, then R2 of whole models."""
     explained = moments.explained()
-    model = _choose(explained, list(FEATURES))
-    bare = _choose(explained, [name for name in FEATURES if name not in READ])
-    estimates = _resampled(tokens, moments, {**_ablations(model), **_fits(model, bare)}, _argmax(model), rng, draws)
-    fit = LinearFit(_features(tokens, model.final), tokens.expected_depth, tokens.instance).coefficients
+    kept, final, why_not = _choose(explained, list(FEATURES))
+    _, bare, _ = _choose(explained, [name for name in FEATURES if name not in READ])
+    estimates = _resampled(
+        tokens, moments, {**_ablations(kept, final), **_fits(final, bare)}, _argmax(final), rng, draws
+    )
+    fit = LinearFit(_features(tokens, final), tokens.expected_depth, tokens.instance).coefficients
     estimates |= {("final_effect", name): one for name, one in fit.items()}
     for name in FEATURES:
         yield "node_correlation", name, _defined(explained.correlation(name, EXPECTED), "constant"), None
-        if name in model.screening.kept:
-            factor = inflation(explained, name, _without(model.screening.kept, name))
+        if name in kept:
+            factor = inflation(explained, name, _without(kept, name))
             yield "node_vif", name, _defined(factor, "determined by the others"), None
         for what in ("node_delta", "final_effect", "final_delta", "final_delta_sized", "final_retention"):
-            why = "a constant for every N says it" if name in model.final else model.why_not(name)
+            why = why_not.get(name, "a constant for every N says it")
             yield what, name, estimates.pop((what, name), Estimate(None, reason=why)), None
     yield from ((name, subset, estimate, None) for (name, subset), estimate in estimates.items())
     yield "read_correlation", "all", _defined(explained.correlation(*READ), "constant"), None
@@ -137,16 +129,16 @@ def _resampled(
     return dict(zip([*figures, *of_argmax], [*found[""], *found[ARGMAX]], strict=True))
 
 
-def _ablations(model: _Model) -> dict[tuple[str, str], Figure]:
+def _ablations(kept: Sequence[str], final: Sequence[str]) -> dict[tuple[str, str], Figure]:
     """Return Delta R2 in the model of the first stage, in both final models, and the ratio of the last two."""
     figures: dict[tuple[str, str], Figure] = {}
-    for name in model.screening.kept:
-        figures["node_delta", name] = partial(_delta, model.screening.kept, name, by_group=False)
-    for name in model.final:
-        figures["final_delta", name] = partial(_delta, model.final, name, by_group=False)
+    for name in kept:
+        figures["node_delta", name] = partial(_delta, kept, name, by_group=False)
+    for name in final:
+        figures["final_delta", name] = partial(_delta, final, name, by_group=False)
         if name != SIZE:
-            figures["final_delta_sized", name] = partial(_delta, model.final, name, by_group=True)
-            figures["final_retention", name] = partial(_retention, model.final, name)
+            figures["final_delta_sized", name] = partial(_delta, final, name, by_group=True)
+            figures["final_retention", name] = partial(_retention, final, name)
     return figures
 
 
@@ -160,9 +152,8 @@ def _retention(names: Sequence[str], name: str, explained: Explained) -> Floats:
         return np.where(linear > 0, categorical / linear, np.nan)
 
 
-def _fits(model: _Model, bare: _Model) -> dict[tuple[str, str], Figure]:
-    """Return R2 of whole models; `bare` was chosen without READ, which is the target itself at earlier tokens."""
-    final, without = model.final, bare.final
+def _fits(final: Sequence[str], without: Sequence[str]) -> dict[tuple[str, str], Figure]:
+    """Return R2 of whole models; `without` was chosen without READ, which is the target itself at earlier tokens."""
     return {
         ("node_r2", "linear"): lambda one: one.r2(EXPECTED, final),
         ("node_r2", "categorical"): lambda one: one.r2(EXPECTED, final, by_group=True),
@@ -174,12 +165,12 @@ def _fits(model: _Model, bare: _Model) -> dict[tuple[str, str], Figure]:
     }
 
 
-def _argmax(model: _Model) -> dict[tuple[str, str], Figure]:
+def _argmax(final: Sequence[str]) -> dict[tuple[str, str], Figure]:
     """Return R2 for the most probable depth, and what expected depth has more; N is a category."""
     return {
-        ("node_r2", "argmax"): lambda one: one.r2(ARGMAX, model.final, by_group=True),
+        ("node_r2", "argmax"): lambda one: one.r2(ARGMAX, final, by_group=True),
         ("node_r2_gain", "expected_gain"): lambda one: (
-            one.r2(EXPECTED, model.final, by_group=True) - one.r2(ARGMAX, model.final, by_group=True)
+            one.r2(EXPECTED, final, by_group=True) - one.r2(ARGMAX, final, by_group=True)
         ),
     }
 

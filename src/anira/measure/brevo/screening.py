@@ -1,35 +1,29 @@
 """Which of several features may stand in one regression: none that is constant, and none that others already say.
 
 >>> import numpy as np
->>> from anira.measure.brevo.explained import Moments
+>>> from anira.measure.statistics.explained import Moments
 >>> rng = np.random.default_rng(0)
 >>> hub, depth = rng.normal(size=(2, 500))
 >>> twin = hub + 0.1 * rng.normal(size=500)
 >>> columns = {"hub": hub, "twin": twin, "flat": np.ones(500), "depth": hub + depth}
->>> found = screen(Moments(columns, np.arange(500), np.zeros(500)).explained(), "depth", ["hub", "twin", "flat"])
->>> found.kept, found.dropped
+>>> screen(Moments(columns, np.arange(500), np.zeros(500)).explained(), "depth", ["hub", "twin", "flat"])
 (('hub',), {'flat': 'constant', 'twin': 'r = 0.995 with hub'})
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from anira.measure.brevo.explained import Explained
+from anira.measure.statistics.explained import Explained
 
 LARGEST_R: Final = 0.8
 LARGEST_VIF: Final = 5.0
 _DETERMINED = 1e-9  # a share of the variance below this, left by the other features, is rounding
 
 
-@dataclass(frozen=True)
-class Screening:
-    """What is left of the features, in their order, and why the others went, in the order in which they did."""
-
-    kept: tuple[str, ...]
-    dropped: Mapping[str, str]
+Screening = tuple[tuple[str, ...], dict[str, str]]
+"""What is left of the features, in their order, and why the others went, in the order in which they did."""
 
 
 def screen(explained: Explained, target: str, features: Sequence[str], *, always: Sequence[str] = ()) -> Screening:
@@ -51,7 +45,7 @@ def screen(explained: Explained, target: str, features: Sequence[str], *, always
         name, factor = worst
         kept.remove(name)
         dropped[name] = "determined by the others" if math.isinf(factor) else f"VIF = {factor:.1f}"
-    return Screening(tuple(kept), dropped)
+    return tuple(kept), dropped
 
 
 def inflation(explained: Explained, name: str, others: Sequence[str]) -> float:

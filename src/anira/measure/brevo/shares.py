@@ -10,14 +10,14 @@ such models: differences between instances make them, and shuffling within insta
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from anira.measure.brevo.explained import Explained, Moments, Shares
 from anira.measure.brevo.tokens import STATE, STRUCTURE, AnswerTokens
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap, resamples
 from anira.measure.statistics.estimates import Estimate, Floats, Ints, percentile
+from anira.measure.statistics.explained import Explained, Moments, Shares, shuffled_r2
 from anira.measure.statistics.linear_fit import without_means
 from anira.measure.statistics.nulls import Null, orders_within
 from anira.measure.tidy import Row, joined, make_row
@@ -31,17 +31,15 @@ _MOVED: Final = {"state": (*STATE, "remaining"), "structure": [name for name in 
 _FLAT = 1e-9
 
 
-class Added(NamedTuple):
-    """What each group adds to the other one, and the state's share of the two; one number a resample or shuffle."""
+Added = tuple[Floats, Floats]
+"""What structure adds to state, and state to structure; one number a resample or shuffle."""
 
-    structure: Floats
-    state: Floats
 
-    @property
-    def share(self) -> Floats:
-        """state / (state + structure), NaN where both are 0."""
-        with np.errstate(invalid="ignore"):
-            return self.state / (self.state + self.structure)
+def state_share(added: Added) -> Floats:
+    """Return state / (state + structure), NaN where both are 0."""
+    structure, state = added
+    with np.errstate(invalid="ignore"):
+        return state / (state + structure)
 
 
 def added_by_groups(
@@ -52,9 +50,9 @@ def added_by_groups(
     given: Sequence[str] = (),
 ) -> Added:
     """Return what both groups add; `given` are features that count for neither."""
-    return Added(
-        structure=explained.added(EXPECTED, [*given, *state], structure, by_group=True),
-        state=explained.added(EXPECTED, [*given, *structure], state, by_group=True),
+    return (
+        explained.added(EXPECTED, [*given, *state], structure, by_group=True),
+        explained.added(EXPECTED, [*given, *structure], state, by_group=True),
     )
 
 
@@ -70,20 +68,22 @@ def group_estimates(
         "within": Shares(
             moments_of(tokens, within=True),
             [
-                lambda one: added_by_groups(one).structure,
-                lambda one: added_by_groups(one).state,
-                lambda one: added_by_groups(one).share,
-                lambda one: added_by_groups(one, given=POSITION).share,
-                lambda one: added_by_groups(one, **_MOVED).share,
+                lambda one: added_by_groups(one)[0],
+                lambda one: added_by_groups(one)[1],
+                lambda one: state_share(added_by_groups(one)),
+                lambda one: state_share(added_by_groups(one, given=POSITION)),
+                lambda one: state_share(added_by_groups(one, **_MOVED)),
             ],
             undefined=UNDEFINED,
         ),
-        "pooled": Shares(moments, [lambda one: added_by_groups(one).share], undefined="the features explain nothing"),
+        "pooled": Shares(
+            moments, [lambda one: state_share(added_by_groups(one))], undefined="the features explain nothing"
+        ),
     }
     found = bootstrap(statistics, sizes_of(tokens), rng=rng, draws=draws)
-    shuffled = shuffled_groups(tokens, rng=rng)
-    yield "group_r2", "structure", found["within"][0], Null.of(shuffled.structure)
-    yield "group_r2", "state", found["within"][1], Null.of(shuffled.state)
+    structure, state = shuffled_groups(tokens, rng=rng)
+    yield "group_r2", "structure", found["within"][0], Null.of(structure)
+    yield "group_r2", "state", found["within"][1], Null.of(state)
     shares = [*found["within"][2:], *found["pooled"]]
     for subset, estimate in zip(("within", "placed", "moved", "pooled"), shares, strict=True):
         yield "state_share", subset, estimate, None
@@ -113,7 +113,9 @@ def _contrast(
         _resampled_shares(one, rng=rng, draws=draws) for one, rng in zip((early, online), streams[:2], strict=True)
     )
     estimates = [percentile(float(row[0]), row[1:], UNDEFINED) for row in of_online - of_early]
-    shuffled = [shuffled_groups(one, rng=rng).share for one, rng in zip((early, online), streams[2:], strict=True)]
+    shuffled = [
+        state_share(shuffled_groups(one, rng=rng)) for one, rng in zip((early, online), streams[2:], strict=True)
+    ]
     return estimates, Null.of(shuffled[1] - shuffled[0])
 
 
@@ -123,28 +125,17 @@ def _resampled_shares(tokens: AnswerTokens, *, rng: np.random.Generator, draws: 
     parts = []
     for weights in chain([None], resamples(sizes_of(tokens), rng=rng, draws=draws)):
         explained = moments.explained(weights)
-        parts.append(np.stack([added_by_groups(explained, given=given).share for given in ((), POSITION)]))
+        parts.append(np.stack([state_share(added_by_groups(explained, given=given)) for given in ((), POSITION)]))
     return np.concatenate(parts, axis=1)
 
 
 def shuffled_groups(tokens: AnswerTokens, *, rng: np.random.Generator) -> Added:
     """Return what both groups add within instances with depth shuffled there: nothing but noise."""
-    names, columns = [*STRUCTURE, *STATE], _within(tokens, {**tokens.features, EXPECTED: tokens.expected_depth})
-    depth, rows = columns[EXPECTED], np.stack([columns[name] for name in names])
-    products = rows @ rows.T
-    along = np.stack([rows @ depth[order] for order in orders_within(tokens.instance, rng=rng)])
-    both, structure, state = (
-        _explained(products, along, [names.index(name) for name in group]) for group in (names, STRUCTURE, STATE)
-    )
-    with np.errstate(invalid="ignore"):
-        return Added(structure=(both - state) / (depth @ depth), state=(both - structure) / (depth @ depth))
-
-
-def _explained(products: Floats, along: Floats, chosen: list[int]) -> Floats:
-    """Return the sum of squares that the chosen columns explain, one a shuffle, from products with depth `along`."""
-    inverse = np.linalg.pinv(products[np.ix_(chosen, chosen)], rcond=1e-9, hermitian=True)
-    total: Floats = np.einsum("ri,ij,rj->r", along[:, chosen], inverse, along[:, chosen])
-    return total
+    columns = _within(tokens, {**tokens.features, EXPECTED: tokens.expected_depth})
+    features = {name: columns[name] for name in (*STRUCTURE, *STATE)}
+    orders = orders_within(tokens.instance, rng=rng)
+    both, structure, state = shuffled_r2(features, columns[EXPECTED], (list(features), STRUCTURE, STATE), orders)
+    return both - state, both - structure
 
 
 def moments_of(tokens: AnswerTokens, *, within: bool = False) -> Moments:

@@ -1,16 +1,15 @@
 """Claims about depth and the knob as rules over rows of the tidy table: need first, then the slope over seeds."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import polars as pl
 
 from anira.measure import NEED
-from anira.measure.claims.knob import BROKEN_NULL, Claim, make_claim
 from anira.measure.claims.paper import PAPER_CLAIMS
-from anira.measure.claims.verdict import Evidence
+from anira.measure.claims.verdict import BROKEN_NULL, Claim, Evidence, make_claim
 from anira.measure.quantities import quantity
-from anira.measure.statistics.estimates import Estimate
+from anira.measure.statistics.estimates import Estimate, beyond
 from anira.measure.tidy import Row, find
 from anira.records.overrides import is_override, override_words
 
@@ -19,14 +18,35 @@ EQUAL_ACCURACY: Final = 0.02
 """Accuracies that differ by this or more are not the same task performance."""
 
 
+def judge_each(table: pl.DataFrame, key: str, text: str, say: Callable[[pl.DataFrame], Evidence]) -> list[Claim]:
+    """Return what each setting says about a claim of the paper, over its seeds; `say` is given the rows of a run."""
+    smallest = PAPER_CLAIMS[key].smallest
+    return [
+        make_claim(text, setting, [(run["run_id"][0], say(run)) for run in runs], smallest=smallest)
+        for setting, runs in settings(table)
+    ]
+
+
+def judge_pair(
+    table: pl.DataFrame,
+    key: str,
+    text: str,
+    setting: str,
+    variants: tuple[str, str],
+    say: Callable[[pl.DataFrame, pl.DataFrame], Evidence],
+) -> list[Claim]:
+    """Return what two variants say about a claim, runs with the same seed side by side; nothing without such runs."""
+    first, second = (
+        {run["seed"][0]: run for _, run in table.filter(variant=name).group_by("seed")} for name in variants
+    )
+    pairs = [(first[seed], second[seed]) for seed in sorted(first.keys() & second.keys())]
+    evidence = [(f"{one['run_id'][0]} and {two['run_id'][0]}", say(one, two)) for one, two in pairs]
+    return [make_claim(text, setting, evidence, smallest=PAPER_CLAIMS[key].smallest)] if evidence else []
+
+
 def judge_follows(table: pl.DataFrame) -> list[Claim]:
     """Return for each setting whether depth follows the knob, over its seeds."""
-    claims = []
-    for setting, runs in settings(table):
-        evidence = [(one["run_id"][0], _slope(one)) for one in runs]
-        smallest = PAPER_CLAIMS["follows-complexity"].smallest
-        claims.append(make_claim(quantity("slope").sentence, setting, evidence, smallest=smallest))
-    return claims
+    return judge_each(table, "follows-complexity", quantity("slope").sentence, _slope)
 
 
 def judge_less_depth(table: pl.DataFrame, first: str, second: str) -> list[Claim]:
@@ -34,17 +54,11 @@ def judge_less_depth(table: pl.DataFrame, first: str, second: str) -> list[Claim
 
     Both are read alike, by their expected depth: a mode and a median are different readings of one distribution.
     """
+    text = f"Expected answer depth of {first} less that of {second}, iterations."
     claims = []
-    for (task, subtask), rows in table.group_by("task", "subtask", maintain_order=True):
-        by_seed = [{seed: part for (seed,), part in _of(rows, name).group_by("seed")} for name in (first, second)]
-        seeds = sorted(by_seed[0].keys() & by_seed[1].keys())
-        pairs = [(seed, by_seed[0][seed], by_seed[1][seed]) for seed in seeds]
-        evidence = [(f"{a['run_id'][0]} and {b['run_id'][0]}", _less(seed, a, b)) for seed, a, b in pairs]
-        if evidence:
-            setting = " ".join(filter(None, (task, subtask, first, "against", second)))
-            smallest = PAPER_CLAIMS["o-less-depth"].smallest
-            text = f"Expected answer depth of {first} less that of {second}, iterations."
-            claims.append(make_claim(text, setting, evidence, smallest=smallest))
+    for names, rows in table.group_by("task", "subtask", maintain_order=True):
+        setting = " ".join(filter(None, (*names, first, "against", second)))
+        claims += judge_pair(rows, "o-less-depth", text, setting, (first, second), _less)
     return claims
 
 
@@ -62,8 +76,7 @@ def obstacle(run: pl.DataFrame) -> str:
         return f"depths were {override_words(select)}, not chosen by the policy"
     if not learned(run):
         return NOT_LEARNED
-    slope = find(run, "slope")
-    if slope["null_low"] is not None and not slope["null_low"] <= 0 <= slope["null_high"]:
+    if is_broken(find(run, "slope")):
         return BROKEN_NULL
     need = find(run, "need")
     if need["value"] is None:
@@ -71,6 +84,11 @@ def obstacle(run: pl.DataFrame) -> str:
     if need["value"] < NEED:
         return f"depth is not needed: depth 1 loses {100 * need['value']:.0f} points at the hardest knob"
     return ""
+
+
+def is_broken(row: Row) -> bool:
+    """Say whether the range that shuffled records give does not hold zero."""
+    return row["null_low"] is not None and not row["null_low"] <= 0 <= row["null_high"]
 
 
 def learned(run: pl.DataFrame) -> bool:
@@ -89,11 +107,18 @@ def estimate(row: Row) -> Estimate:
     return Estimate(row["value"], row["low"], row["high"], row["reason"])
 
 
+def beyond_null(row: Row) -> Estimate:
+    """Return how far a row's estimate lies outside the range that there is without any effect, where that is known."""
+    found = estimate(row)
+    return found if row["null_low"] is None else beyond(found, row["null_low"], row["null_high"])
+
+
 def _slope(run: pl.DataFrame) -> Evidence:
     return Evidence(run["seed"][0], estimate(find(run, "slope")), obstacle(run))
 
 
-def _less(seed: Any, first: pl.DataFrame, second: pl.DataFrame) -> Evidence:
+def _less(first: pl.DataFrame, second: pl.DataFrame) -> Evidence:
+    seed = first["seed"][0]
     depths = [find(run, "expected_depth", subset="answer") for run in (first, second)]
     accuracies = [find(run, "accuracy")["value"] for run in (first, second)]
     why = "" if learned(first) and learned(second) else NOT_LEARNED
@@ -102,7 +127,3 @@ def _less(seed: Any, first: pl.DataFrame, second: pl.DataFrame) -> Evidence:
     if None in (depths[0]["value"], depths[1]["value"]):
         return Evidence(seed, Estimate(None, reason="a policy has no distribution over depths"), why)
     return Evidence(seed, Estimate(depths[0]["value"] - depths[1]["value"]), why)
-
-
-def _of(rows: pl.DataFrame, variant: str) -> pl.DataFrame:
-    return rows.filter(variant=variant)

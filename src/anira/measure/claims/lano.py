@@ -4,12 +4,9 @@ from typing import Final
 
 import polars as pl
 
-from anira.measure.claims.alignment import estimate, settings
-from anira.measure.claims.knob import BROKEN_NULL, Claim, make_claim
-from anira.measure.claims.paper import PAPER_CLAIMS
-from anira.measure.claims.verdict import Evidence
+from anira.measure.claims.alignment import beyond_null, judge_each
+from anira.measure.claims.verdict import BROKEN_NULL, Claim, Evidence
 from anira.measure.lano import subset
-from anira.measure.statistics.estimates import beyond
 from anira.measure.tidy import find
 
 CLAIM: Final = (
@@ -24,18 +21,12 @@ NOT_COMPARED: Final = "no untrained model has a correlation to compare with"
 
 def judge_work(table: pl.DataFrame) -> list[Claim]:
     """Return for each setting whether depth follows the parser's work, over its seeds."""
-    smallest = PAPER_CLAIMS["follows-complexity"].smallest
-    return [
-        make_claim(CLAIM, setting, [(one["run_id"][0], _evidence(one)) for one in runs], smallest=smallest)
-        for setting, runs in settings(table)
-    ]
+    return judge_each(table, "follows-complexity", CLAIM, _evidence)
 
 
 def _evidence(run: pl.DataFrame) -> Evidence:
     row = find(run, "work_given_token", subset=JUDGED)
-    if row["null_low"] is None:
-        return Evidence(row["seed"], estimate(row), obstacle(run) or NOT_COMPARED)
-    return Evidence(row["seed"], beyond(estimate(row), row["null_low"], row["null_high"]), obstacle(run))
+    return Evidence(row["seed"], beyond_null(row), obstacle(run) or NOT_COMPARED * (row["null_low"] is None))
 
 
 def obstacle(run: pl.DataFrame) -> str:

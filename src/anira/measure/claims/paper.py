@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from anira.measure.claims.knob import Claim
-from anira.measure.claims.verdict import SEEDS_NEEDED, Verdict, Word
+from anira.measure.claims.verdict import SEEDS_NEEDED, Claim, Verdict, Word
 
 
 class PaperClaim(NamedTuple):
@@ -81,7 +80,7 @@ PAPER_CLAIMS: Final = {
         smallest=0.02,
     ),
 }
-"""By the key under which experiments hand in what they found."""
+"""By the key under which figures hand in what they found."""
 
 
 def combine(claims: Sequence[Claim]) -> Verdict:

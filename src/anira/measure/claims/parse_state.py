@@ -1,14 +1,12 @@
 """The claim that depth is spent on the problem while the question is being read, judged over seeds on MANO."""
 
+from functools import partial
 from typing import Final
 
 import polars as pl
 
-from anira.measure.claims.alignment import estimate, obstacle, settings
-from anira.measure.claims.knob import Claim, make_claim
-from anira.measure.claims.paper import PAPER_CLAIMS
-from anira.measure.claims.verdict import Evidence
-from anira.measure.statistics.estimates import beyond
+from anira.measure.claims.alignment import beyond_null, judge_each, obstacle
+from anira.measure.claims.verdict import Claim, Evidence
 from anira.measure.tidy import find
 
 _CHILD = "Operators with r_t = 1 get more depth than those with r_t = 2"
@@ -22,26 +20,25 @@ HELD: Final = {
 """Quantity and form of a contrast -> the claim that it is positive."""
 
 
-def judge_reading(table: pl.DataFrame) -> dict[tuple[str, str, str], Claim]:
-    """Return four verdicts for each setting, by setting, quantity and form.
+def judge_reading(table: pl.DataFrame) -> list[Claim]:
+    """Return four verdicts for each setting, in the order of HELD.
 
     They are about the two contrasts of exit depth, as in the paper and at equal position and d_t: what only counts
     positions is found by the first and not by the second. Each is judged by how far it lies outside the range that it
     has with depth shuffled within instances.
     """
-    smallest = PAPER_CLAIMS["reads-while-solving"].smallest
-    claims = {}
-    for setting, runs in settings(table):
-        for (name, form), text in HELD.items():
-            evidence = [(run["run_id"][0], _evidence(run, name, form)) for run in runs]
-            said = f"{text}, beyond the range of shuffled depth."
-            claims[setting, name, form] = make_claim(said, setting, evidence, smallest=smallest)
-    return claims
+    by_contrast = [
+        judge_each(
+            table,
+            "reads-while-solving",
+            f"{text}, beyond the range of shuffled depth.",
+            partial(_evidence, place=place),
+        )
+        for place, text in HELD.items()
+    ]
+    return [claim for own in zip(*by_contrast, strict=True) for claim in own]
 
 
-def _evidence(run: pl.DataFrame, name: str, form: str) -> Evidence:
-    row = find(run, name, subset=form)
-    found = estimate(row)
-    if row["null_low"] is not None:
-        found = beyond(found, row["null_low"], row["null_high"])
-    return Evidence(run["seed"][0], found, obstacle(run))
+def _evidence(run: pl.DataFrame, place: tuple[str, str]) -> Evidence:
+    name, form = place
+    return Evidence(run["seed"][0], beyond_null(find(run, name, subset=form)), obstacle(run))

@@ -4,10 +4,8 @@ from typing import Final
 
 import polars as pl
 
-from anira.measure.claims.alignment import NOT_LEARNED, estimate, learned, settings
-from anira.measure.claims.knob import Claim, make_claim
-from anira.measure.claims.paper import PAPER_CLAIMS
-from anira.measure.claims.verdict import SEEDS_NEEDED, Evidence
+from anira.measure.claims.alignment import NOT_LEARNED, estimate, judge_each, learned
+from anira.measure.claims.verdict import SEEDS_NEEDED, Claim, Evidence
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import find
 
@@ -22,12 +20,8 @@ _TEXTS: Final = {
 
 def judge_training(table: pl.DataFrame) -> dict[str, list[Claim]]:
     """Return for each setting, over its seeds, whether small sizes come first and whether depth rises and falls."""
-    claims: dict[str, list[Claim]] = {key: [] for key in _TEXTS}
-    for setting, runs in settings(table):
-        for key, says in (("easy-to-hard", _order), ("two-phases", _phases)):
-            evidence = [(run["run_id"][0], says(run)) for run in runs]
-            claims[key].append(make_claim(_TEXTS[key], setting, evidence, smallest=PAPER_CLAIMS[key].smallest))
-    return claims
+    rules = {"easy-to-hard": _order, "two-phases": _phases}
+    return {key: judge_each(table, key, _TEXTS[key], say) for key, say in rules.items()}
 
 
 def _order(run: pl.DataFrame) -> Evidence:

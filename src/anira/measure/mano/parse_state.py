@@ -12,14 +12,14 @@ the depth at its own position:
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from anira.config import UserError
 from anira.measure.effects import CONSTANT, NO_TOKENS, Effect, along, at_equal, effect, least_squares
-from anira.measure.mano.piecewise import BRANCHES, Shares, Tokens, fit_branch
+from anira.measure.mano.piecewise import BRANCHES, Tokens, fit_branch, parse_shares
 from anira.measure.records.reading import Records
 from anira.measure.splits import splits
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap
@@ -41,14 +41,8 @@ FORMS: Final = ("plain", "matched")
 SHARES: Final = ("model", "position", "both", "beyond_position", "beyond_model")
 
 
-class _Found(NamedTuple):
-    """What becomes a row."""
-
-    name: str
-    subset: str
-    estimate: Estimate
-    n: int
-    null: Null | None = None
+Found = tuple[str, str, Estimate, int, Null | None]
+"""Quantity, subset, estimate, number of tokens and null of a row."""
 
 
 def parse_state_rows(one: Records, *, seed: int = 0, draws: int = DRAWS) -> Iterator[Row]:
@@ -99,7 +93,7 @@ def require_probes(one: Records) -> None:
         raise UserError(f"{one.evaluation.folder} has no column {', '.join(missing)}: evaluate again")
 
 
-def _states(tokens: Tokens, depth: Floats) -> Iterator[_Found]:
+def _states(tokens: Tokens, depth: Floats) -> Iterator[Found]:
     """Yield operators by r_t, operators with r_t = 1 by s_t, and operands by r_t."""
     groups = {f"operator r={r}": tokens.among("operator", r) for r in (0, 2, 1)}
     right = groups["operator r=1"]
@@ -111,25 +105,25 @@ def _states(tokens: Tokens, depth: Floats) -> Iterator[_Found]:
         none = Estimate(None, reason=NO_TOKENS)
         mean = least_squares(own, np.ones((len(own), 1)), tokens.instance[kept])[0] if len(own) else none
         spread = Estimate(float(own.std(ddof=1))) if len(own) > 1 else Estimate(None, reason="fewer than two tokens")
-        yield _Found("state_depth", subset, mean, len(own))
-        yield _Found("state_deviation", subset, spread, len(own))
+        yield "state_depth", subset, mean, len(own), None
+        yield "state_deviation", subset, spread, len(own), None
 
 
-def _model(tokens: Tokens, depth: Floats) -> Iterator[_Found]:
+def _model(tokens: Tokens, depth: Floats) -> Iterator[Found]:
     for branch in BRANCHES:
         n = int(tokens.among(branch.kind, branch.remaining).sum())
         for term, estimate in fit_branch(branch, tokens, depth).items():
-            yield _Found("parse_term", f"{branch.kind} r={branch.remaining} {term}", estimate, n)
+            yield "parse_term", f"{branch.kind} r={branch.remaining} {term}", estimate, n, None
 
 
-def _contrast(name: str, tokens: Tokens, depth: Floats, orders: Sequence[Ints]) -> Iterator[_Found]:
+def _contrast(name: str, tokens: Tokens, depth: Floats, orders: Sequence[Ints]) -> Iterator[Found]:
     kept, effects = _effects(name, tokens, depth)
     weights = np.zeros((len(effects), len(depth)))
-    weights[:, kept] = [one.row for one in effects]
+    weights[:, kept] = [row for _, row in effects]
     shuffled = np.stack([weights @ depth[order] for order in orders], axis=1) if orders else np.empty((len(effects), 0))
-    for form, one, values in zip(FORMS, effects, shuffled, strict=True):
-        null = Null.of(values) if one.estimate.value is not None else None
-        yield _Found(name, form, one.estimate, int(kept.sum()), null)
+    for form, (estimate, _), values in zip(FORMS, effects, shuffled, strict=True):
+        null = Null.of(values) if estimate.value is not None else None
+        yield name, form, estimate, int(kept.sum()), null
 
 
 def _effects(name: str, tokens: Tokens, depth: Floats) -> tuple[Ints, tuple[Effect, Effect]]:
@@ -150,13 +144,13 @@ def _effects(name: str, tokens: Tokens, depth: Floats) -> tuple[Ints, tuple[Effe
 
 def _explained(
     tokens: Tokens, depth: Floats, knob: Ints, orders: list[Ints], *, rng: np.random.Generator, draws: int
-) -> Iterator[_Found]:
+) -> Iterator[Found]:
     """Yield shares of variance with their nulls; a share is never below zero, and its null lies above it."""
     if not len(depth) or np.ptp(depth) == 0:
         none = Estimate(None, reason=CONSTANT if len(depth) else NO_TOKENS)
-        yield from (_Found("parse_r2", name, none, len(depth)) for name in SHARES)
+        yield from (("parse_r2", name, none, len(depth), None) for name in SHARES)
         return
-    shares = Shares(tokens, depth)
+    shares, shuffled = parse_shares(tokens, depth, orders)
     found = bootstrap({"shares": shares}, knob, rng=rng, draws=draws)["shares"]
-    for name, estimate, values in zip(SHARES, found, shares.shuffled(orders), strict=True):
-        yield _Found("parse_r2", name, estimate, len(depth), Null.of(values))
+    for name, estimate, values in zip(SHARES, found, shuffled, strict=True):
+        yield "parse_r2", name, estimate, len(depth), Null.of(values)

@@ -10,17 +10,20 @@ Branches share no coefficient, so they are fitted one by one. How much of the va
 number for all of them, beside that of position alone and of both together.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from anira.measure.effects import CONSTANT, NO_TOKENS, group_by, least_squares
+from anira.measure.effects import CONSTANT, NO_TOKENS, least_squares
 from anira.measure.statistics.estimates import Estimate, Floats, Ints
+from anira.measure.statistics.explained import Explained, Moments, Shares, shuffled_r2, unit
 
 TERMS: Final = {"s_t": "completed", "d_t": "stack"}
 """Term of a branch -> the column of the tokens that it multiplies."""
+_DEPTH: Final = "depth"
 _FLAT = 1e-9  # a share of the variance below this is rounding
 
 
@@ -90,74 +93,39 @@ def _estimates(depth: Floats, columns: dict[str, Floats], instance: Ints) -> dic
     return {name: (values | still)[name] for name in names}
 
 
-class Shares:
-    """Five shares of the variance of depth: R2 of the model, of the means by position, and of both together; what the
-    model explains of what position leaves; and what position explains of what the model leaves.
+def parse_shares(tokens: Tokens, depth: Floats, orders: Sequence[Ints]) -> tuple[Shares, list[Floats]]:
+    """Return five shares of the variance of depth as a statistic, and the same with the depths in other orders.
 
-    Tokens with the same state and position share a cell, and cells of instances add up: a resample is a weighted sum of
-    cells, and fits are made anew on it.
+    They are R2 of the model, of the means by position, and of both together; what the model explains of what position
+    leaves; and what position explains of what the model leaves.
     """
+    places = {f"position {one:g}": tokens.position == one for one in np.unique(tokens.position)}
+    columns = {**_model_columns(tokens), **{name: one.astype(np.float64) for name, one in places.items()}}
+    both, position = list(columns), list(places)
+    models = ([name for name in both if name not in places], position, both)
 
-    undefined = CONSTANT
+    def figure(which: int, explained: Explained) -> Floats:
+        return _five(*(explained.r2(_DEPTH, names) for names in models))[which]
 
-    def __init__(self, tokens: Tokens, depth: Floats) -> None:
-        columns = _model_columns(tokens)
-        self._cell = group_by(*columns.T, tokens.position)
-        first = np.unique(self._cell, return_index=True)[1]
-        self._model, position = columns[first], tokens.position[first]
-        self._position = (position[:, None] == np.unique(position)).astype(np.float64)
-        shape = (len(first), int(tokens.instance.max()) + 1)
-        place = (self._cell, tokens.instance)
-        self._counts = sparse.csr_array((np.ones(len(depth)), place), shape=shape)
-        centred = depth - depth.mean()
-        self._sums = sparse.csr_array((centred, place), shape=shape)
-        self._squares = np.bincount(tokens.instance, weights=centred**2)
-        self._depth = centred
-
-    def __call__(self, weights: Floats) -> Floats:
-        """Return the five shares in every resample."""
-        return self._shares(self._counts @ weights, self._sums @ weights, self._squares @ weights)
-
-    def shuffled(self, orders: list[Ints]) -> Floats:
-        """Return the five shares with the depths of tokens in other orders, (5, orders)."""
-        size = len(self._model)
-        sums = [np.bincount(self._cell, weights=self._depth[order], minlength=size) for order in orders]
-        counts = np.bincount(self._cell, minlength=size).astype(np.float64)
-        squares = np.full(len(orders), self._squares.sum())
-        return self._shares(np.tile(counts[:, None], len(orders)), np.stack(sums, axis=1), squares)
-
-    def _shares(self, counts: Floats, sums: Floats, squares: Floats) -> Floats:
-        both = np.concatenate([self._model, self._position], axis=1)
-        of_mean = sums.sum(0) ** 2 / counts.sum(0)
-        total = squares - of_mean
-        total[total <= _FLAT * squares] = np.nan
-        model, position, together = (
-            np.clip((_fitted(design, counts, sums) - of_mean) / total, 0, 1)
-            for design in (self._model, self._position, both)
-        )
-        return np.stack([model, position, together, _beyond(together, position), _beyond(together, model)])
+    moments = Moments({**columns, _DEPTH: depth}, tokens.instance, np.zeros_like(tokens.instance))
+    statistic = Shares(moments, [partial(figure, i) for i in range(5)], undefined=CONSTANT)
+    centred = {name: unit(one) for name, one in columns.items()}
+    shuffled = shuffled_r2(centred, depth - depth.mean(), models, orders)
+    return statistic, _five(*(np.clip(one, 0, 1) for one in shuffled))
 
 
-def _model_columns(tokens: Tokens) -> Floats:
-    """Return the columns of all branches side by side, (tokens, 8), each at most 1."""
-    columns: list[Any] = []
+def _five(model: Floats, position: Floats, both: Floats) -> list[Floats]:
+    return [model, position, both, _beyond(both, position), _beyond(both, model)]
+
+
+def _model_columns(tokens: Tokens) -> dict[str, Floats]:
+    """Return the columns of all branches side by side."""
+    columns: dict[str, Floats] = {}
     for branch in BRANCHES:
         kept = tokens.among(branch.kind, branch.remaining).astype(np.float64)
-        parts = [getattr(tokens, TERMS[term]) for term in branch.terms]
-        columns += [kept, *(kept * part / max(1.0, part.max()) for part in parts)]
-    return np.stack(columns, axis=1)
-
-
-def _fitted(design: Floats, counts: Floats, sums: Floats) -> Floats:
-    """Return the sum of squares of fitted values for every column of counts and sums (cells, fits)."""
-    size = design.shape[1]
-    products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
-    normal = (counts.T @ products).reshape(-1, size, size)
-    right = sums.T @ design
-    # Columns overlap (the root operator stands at position 1 and nowhere else): fitted values are unique all the same.
-    inverse = np.linalg.pinv(normal, rcond=_FLAT, hermitian=True)
-    fitted: Floats = np.einsum("rp,rpq,rq->r", right, inverse, right)
-    return fitted
+        parts = {"": 1.0, **{term: getattr(tokens, TERMS[term]) for term in branch.terms}}
+        columns |= {f"{branch.kind} {branch.remaining} {term}": kept * part for term, part in parts.items()}
+    return columns
 
 
 def _beyond(both: Floats, one: Floats) -> Floats:

@@ -43,7 +43,7 @@ def work_rows(one: Records) -> Iterator[Row]:
                 x = part[work].to_numpy().astype(np.float64)
                 fixed = "work does not vary at equal L"
                 still = "the answers are all right or all wrong" if name == "work_accuracy" else "the depth is constant"
-                found = effect(values, x, np.arange(len(part)), given, fixed=fixed, constant=still).estimate
+                found, _ = effect(values, x, np.arange(len(part)), given, fixed=fixed, constant=still)
                 split = SEEN if seen else ALL
                 yield make_row(one.labels, name, found, n=len(part), split=split, knob=knob, subset=work)
 

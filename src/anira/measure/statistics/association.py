@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
+from scipy import sparse, stats
 
 from anira.measure.statistics.estimates import Floats, Ints
 
@@ -15,11 +15,15 @@ _FLAT = 1e-14  # a variance below this, in units of the squared range, is roundi
 class Mean:
     """Means of token values by group, from each instance's sum and number of them; tokens count alike.
 
-    With sums 6, 8 and counts 2, 4 the mean is 14 / 6. Instances that do not belong to a group have group -1.
+    With sums 6, 8 and counts 2, 4 the mean is 14 / 6. Instances that do not belong to a group have group -1; without
+    groups there is one.
     """
 
-    def __init__(self, sums: ArrayLike, counts: ArrayLike, groups: Ints, num_groups: int, *, undefined: str) -> None:
+    def __init__(
+        self, sums: ArrayLike, counts: ArrayLike, groups: Ints | None = None, num_groups: int = 1, *, undefined: str
+    ) -> None:
         self.undefined = undefined
+        groups = np.zeros(len(np.asarray(sums)), dtype=np.int64) if groups is None else groups
         rows = np.flatnonzero(groups >= 0)
         shape, place = (num_groups, len(groups)), (groups[rows], rows)
         self._sums = sparse.csr_array((np.asarray(sums, dtype=np.float64)[rows], place), shape=shape)
@@ -94,20 +98,14 @@ class Spearman:
 
 
 def midranks(values: Floats) -> Floats:
-    """Return ranks from 1, ties sharing their mean rank.
-
-    >>> midranks(np.array([3.0, 1.0, 3.0])).tolist()
-    [2.5, 1.0, 2.5]
-    """
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[index]
+    """Return ranks from 1, ties sharing their mean rank."""
+    ranks: Floats = stats.rankdata(values)
     return ranks
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:
     """Return Spearman's coefficient, or NaN where x or y is constant."""
-    x_rank, y_rank = standardised(midranks(x)), standardised(midranks(y))
-    return float(x_rank @ y_rank)
+    return float(standardised(midranks(x)) @ standardised(midranks(y)))
 
 
 def standardised(values: Floats) -> Floats:

@@ -57,6 +57,12 @@ def bootstrap(
     }
 
 
+def resampled(statistic: Statistic, strata: Ints, *, rng: np.random.Generator, draws: int) -> Estimate:
+    """Return the one figure of a statistic with its interval."""
+    (estimate,) = bootstrap({"": statistic}, strata, rng=rng, draws=draws)[""]
+    return estimate
+
+
 def resamples(strata: Ints, *, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Yield weights (instances, some resamples) until there were `draws` resamples, or fewer of very many instances.
 

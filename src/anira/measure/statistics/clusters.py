@@ -4,8 +4,6 @@ With 100 templates of 50 questions each, an interval for 5,000 independent quest
 Here a cluster is the unit, and its sums are all that counts.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
@@ -16,30 +14,15 @@ from anira.measure.statistics.estimates import LEVEL, Estimate, Floats, Ints, wi
 _TOO_FEW = "fewer than two templates"
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """A sum divided by a sum over clusters, with its standard error by linearisation."""
+def ratio(sums: ArrayLike, counts: ArrayLike, clusters: Ints) -> tuple[float, float, int] | None:
+    """Return the sum of `sums` divided by that of `counts`, its standard error by linearisation, and the clusters.
 
-    value: float
-    error: float
-    clusters: int
-    total: float
-    """The sum that is divided by."""
+    None where there is nothing to divide by. With one value per cluster and counts of 1 it is the mean, and its error
+    the usual one:
 
-    @property
-    def quantile(self) -> float:
-        """The t quantile of the interval."""
-        return float(stats.t.ppf((1 + LEVEL) / 2, self.clusters - 1))
-
-
-def ratio(sums: ArrayLike, counts: ArrayLike, clusters: Ints) -> Ratio | None:
-    """Return the sum of `sums` divided by that of `counts`; None where there is nothing to divide by.
-
-    With one value per cluster and counts of 1 it is the mean, and its error the usual one:
-
-    >>> found = ratio([1.0, 2.0, 3.0], [1, 1, 1], np.array([0, 1, 2]))
-    >>> round(found.value, 3), round(found.error, 3)
-    (2.0, 0.577)
+    >>> value, error, number = ratio([1.0, 2.0, 3.0], [1, 1, 1], np.array([0, 1, 2]))
+    >>> round(value, 3), round(error, 3), number
+    (2.0, 0.577, 3)
     """
     _, index = np.unique(clusters, return_inverse=True)
     above, below = (np.bincount(index, weights=np.asarray(part, dtype=np.float64)) for part in (sums, counts))
@@ -47,7 +30,7 @@ def ratio(sums: ArrayLike, counts: ArrayLike, clusters: Ints) -> Ratio | None:
         return None
     value, number = above.sum() / below.sum(), len(above)
     spread = ((above - value * below) ** 2).sum() * number / (number - 1) if number > 1 else 0.0
-    return Ratio(float(value), float(np.sqrt(spread) / below.sum()), number, float(below.sum()))
+    return float(value), float(np.sqrt(spread) / below.sum()), number
 
 
 def clustered_mean(sums: ArrayLike, counts: ArrayLike, clusters: Ints, *, undefined: str) -> Estimate:
@@ -55,28 +38,34 @@ def clustered_mean(sums: ArrayLike, counts: ArrayLike, clusters: Ints, *, undefi
     found = ratio(sums, counts, clusters)
     if found is None:
         return Estimate(None, reason=undefined)
-    if found.clusters < 2:
-        return Estimate(found.value, reason=_TOO_FEW)
-    half = found.quantile * found.error
-    return Estimate(found.value, found.value - half, found.value + half)
+    value, error, number = found
+    if number < 2:
+        return Estimate(value, reason=_TOO_FEW)
+    half = _quantile(number) * error
+    return Estimate(value, value - half, value + half)
 
 
-def clustered_share(right: ArrayLike, clusters: Ints) -> Estimate:
+def clustered_share(right: Floats, clusters: Ints) -> Estimate:
     """Return a share of questions with a Wilson interval for as many independent questions as the clusters are worth.
 
     That number is p (1 - p) divided by the squared standard error over clusters. Where all answers are right or all
     are wrong nothing can be seen of it, and each cluster counts as one question.
     """
-    found = ratio(right, np.ones_like(np.asarray(right), dtype=np.float64), clusters)
+    found = ratio(right, np.ones(len(right)), clusters)
     if found is None:
         return Estimate(None, reason="no instances")
-    if found.clusters < 2:
-        return Estimate(found.value, reason=_TOO_FEW)
-    share, variance = found.value, found.error**2
-    worth = min(share * (1 - share) / variance, found.total) if variance else float(found.clusters)
-    worth *= (stats.norm.ppf((1 + LEVEL) / 2) / found.quantile) ** 2  # few clusters say little of the error itself
+    share, error, number = found
+    if number < 2:
+        return Estimate(share, reason=_TOO_FEW)
+    worth = min(share * (1 - share) / error**2, len(right)) if error else float(number)
+    worth *= (stats.norm.ppf((1 + LEVEL) / 2) / _quantile(number)) ** 2  # few clusters say little of the error itself
     low, high = wilson(share * worth, worth)
     return Estimate(share, float(low), float(high))
+
+
+def _quantile(clusters: int) -> float:
+    """Return the t quantile of an interval over clusters."""
+    return float(stats.t.ppf((1 + LEVEL) / 2, clusters - 1))
 
 
 class OfClusters:

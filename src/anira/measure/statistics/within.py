@@ -38,7 +38,7 @@ def mean_of_defined(values: Floats) -> Mean:
     """Return the mean over the instances that have a correlation, as a function of instance weights."""
     defined = ~np.isnan(values)
     reason = "in every instance the probe or the depth is constant"
-    return Mean(np.nan_to_num(values), defined, np.zeros(len(values), dtype=np.int64), 1, undefined=reason)
+    return Mean(np.nan_to_num(values), defined, undefined=reason)
 
 
 def standardised_within(values: Floats, instance: Ints) -> Floats:

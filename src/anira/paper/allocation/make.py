@@ -1,32 +1,30 @@
 """From runs of MANO, BREVO and DEPO to the page: accuracy and depth by knob, ANIRA-E and ANIRA-O."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from anira.paper.allocation.measure import VARIANTS, measured
+from anira.measure import DRAWS, measure
+from anira.measure.claims.alignment import judge_follows, judge_less_depth
 from anira.paper.allocation.page import make_page
-from anira.paper.found_runs import config_of, knob_words, runs_of
-from anira.paper.outcome import write_outcome
-from anira.paper.runs import forced_evaluations
+from anira.paper.found import Found, found_in
+from anira.paper.outcome import write_figure
+from anira.paper.runs import figure_runs, forced_folders, knob_words
 from anira.paper.setting import Outcome, Setting
+from anira.site.verdicts import NAMES
 
 NAME: Final = "allocation"
-TASKS: Final = ("mano", "brevo", "depo")
 
 
 def reproduce(setting: Setting) -> Outcome:
     """Make allocation.html, .csv and .json."""
-    wanted = [(task, variant) for task in TASKS for variant in VARIANTS]
-    found = [(task, run) for task, variant in wanted for run in runs_of(f"{task}-{variant}-{setting.scale}", setting)]
-    knobs = {task: knob_words(config_of(run, task)) for task, run in found}
-    folders: list[Path] = [folder for _, run in found for folder in forced_evaluations(run, setting)]
-    setting.tell(f"measuring {len(found)} runs")
-    made = measured(folders, knobs)
-    return write_outcome(
-        setting,
-        NAME,
-        {f"{NAME}.csv": made.runs, f"{NAME}-seeds.csv": made.seeds},
-        lambda files: make_page(made, scale=setting.scale, files=files),
-        runs=[run for _, run in found],
-        claims={"follows-complexity": made.follows, "o-less-depth": made.less},
-    )
+    runs = figure_runs(NAME, setting)
+    found = measured(forced_folders(runs, setting), knob_words(runs))
+    return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs, claims=found.claims)
+
+
+def measured(folders: Sequence[Path], knobs: Mapping[str, str], *, draws: int = DRAWS) -> Found:
+    """Measure evaluation folders of runs that differ in task, variant and seed."""
+    table = measure(folders, draws=draws)
+    claims = {"follows-complexity": judge_follows(table), "o-less-depth": judge_less_depth(table, *NAMES)}
+    return found_in(table, claims, **knobs)

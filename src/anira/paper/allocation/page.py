@@ -1,64 +1,59 @@
 """The page: whether depth follows the knob where it is needed, task by task, and ANIRA-E beside ANIRA-O."""
 
-from collections.abc import Sequence
-
-import polars as pl
-
-from anira.paper.allocation.measure import Found
-from anira.site import SMOKE, ChartPart, Page, Section, read_notes
+from anira.paper.found import Found
+from anira.site import Page
 from anira.site.by_knob import KnobTask, knob_section
-from anira.site.charts import Legend, interval_chart
-from anira.site.verdicts import FOLLOWS, NAMES, claim_note, claims_badge, listed, setting_name, verdict_lines
+from anira.site.charts import Legend, interval_part
+from anira.site.verdicts import (
+    FOLLOWS,
+    NAMES,
+    claim_note,
+    claims_badge,
+    listed,
+    setting_label,
+    setting_name,
+    verdict_lines,
+)
 
 
-def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+def make_page(found: Found) -> Page:
     """Return the page."""
-    sections = [knob_section(task, is_open=i == 0) for i, task in enumerate(tasks(found))]
+    follows, less = found.claims["follows-complexity"], found.claims["o-less-depth"]
+    slopes = found.both.filter(quantity="slope", subset="all", split="seen").with_columns(setting_label())
     return Page(
         title="Does depth follow the difficulty of the task?",
-        badge=claims_badge(found.follows),
-        answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
-        lead=_slopes(found),
-        verdicts=[claim_note(claim) for claim in (*found.follows, *found.less)],
-        sections=[*sections, Section(title="How to read this page", notes=read_notes("anira.paper.allocation"))],
-        files=files,
-        command=f"anira reproduce allocation --scale {scale}",
+        badge=claims_badge(follows),
+        answer=answer(found),
+        lead=interval_part(
+            slopes,
+            name="slopes",
+            title="Iterations more for one more of the knob",
+            axis="slope of answer depth, iterations per unit of the knob",
+            order=map(setting_name, follows),
+        ),
+        verdicts=[claim_note(claim) for claim in (*follows, *less)],
+        sections=[knob_section(task, is_open=i == 0) for i, task in enumerate(tasks(found))],
     )
 
 
 def tasks(found: Found) -> list[KnobTask]:
     """Return the rows of each task."""
+    parts = {task: found.part(task=task) for task in found.runs["task"].unique(maintain_order=True)}
     return [
         KnobTask(
             name=task,
             title=task.upper(),
-            knob=found.knobs.get(task, "knob"),
-            runs=found.runs.filter(task=task),
-            seeds=found.seeds.filter(task=task),
+            knob=found.words.get(task, "knob"),
+            runs=part.runs,
+            seeds=part.seeds,
             legend=Legend(NAMES),
         )
-        for task in found.runs["task"].unique(maintain_order=True)
+        for task, part in parts.items()
     ]
 
 
 def answer(found: Found) -> list[str]:
     """Say where depth follows the knob, and where that cannot be judged."""
-    less = [f"{claim.experiment.split()[0].upper()} {claim.verdict.word}" for claim in found.less]
+    less = [f"{setting_name(claim).split()[0]} {claim.verdict.word}" for claim in found.claims["o-less-depth"]]
     said = [f"That ANIRA-O spends less depth than ANIRA-E: {listed(less)}."] if less else []
-    return [*verdict_lines(found.follows, FOLLOWS), *said]
-
-
-def _slopes(found: Found) -> ChartPart:
-    """Return the slope of every setting with its seeds."""
-    label = pl.concat_str(pl.col("task").str.to_uppercase(), pl.lit(" "), pl.col("variant").replace(NAMES)).alias(
-        "label"
-    )
-    rows = pl.concat([found.seeds, found.runs]).filter(quantity="slope", subset="all", split="seen").drop_nulls("value")
-    shown = rows.select(label, "seed", "value", "low", "high")
-    order = [setting_name(claim) for claim in found.follows]
-    return ChartPart(
-        name="slopes",
-        title="Iterations more for one more of the knob",
-        chart=interval_chart(shown, order=order, title="slope of answer depth, iterations per unit of the knob"),
-        caption="Large marks: means over seeds with 95% t intervals; small marks: seeds.",
-    )
+    return [*verdict_lines(found.claims["follows-complexity"], FOLLOWS), *said]

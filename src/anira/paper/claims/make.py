@@ -1,17 +1,17 @@
-"""The page of claims: what the experiments that were made at this scale say about each claim of the paper.
+"""The page of claims: what the figures that were made at this scale say about each claim of the paper.
 
-Verdicts are computed by the experiments from their records, and stored in their JSON; this one gathers them from there.
+Verdicts are computed by the figures from their records, and stored in their JSON; this one gathers them from there.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from anira.config import UserError, from_dict
-from anira.measure.claims.knob import Claim
 from anira.measure.claims.paper import PAPER_CLAIMS
+from anira.measure.claims.verdict import Claim
 from anira.paper.claims.page import JudgedClaim, claims_table, make_page
-from anira.paper.figures import EXPERIMENTS
-from anira.paper.outcome import write_outcome
+from anira.paper.figures import FIGURES
+from anira.paper.outcome import write_figure
 from anira.paper.setting import Outcome, Setting
 from anira.paper.stored import read_stored
 
@@ -19,8 +19,8 @@ NAME = "claims"
 
 
 def reproduce(setting: Setting) -> Outcome:
-    """Make claims.json, claims.csv and claims.html from the files of the other experiments."""
-    made = {name: found for name in EXPERIMENTS if name != NAME and (found := read_stored(setting.out, name))}
+    """Make claims.json, claims.csv and claims.html from the files of the other figures."""
+    made = {name: found for name in FIGURES if name != NAME and (found := read_stored(setting.out, name))}
     if not made:
         raise UserError(f"{setting.out} has no page yet that judges a claim: anira reproduce all makes them")
     other = {name: found["scale"] for name, found in made.items() if found["scale"] != setting.scale}
@@ -28,19 +28,19 @@ def reproduce(setting: Setting) -> Outcome:
         name, scale = next(iter(other.items()))
         raise UserError(f"{setting.out / name}.json is of scale {scale}, not {setting.scale}: use another --out")
     judged = [_judged(key, made) for key in PAPER_CLAIMS]
-    missing = [name for name in EXPERIMENTS if name not in (NAME, *made)]
-    return write_outcome(
+    missing = [name for name in FIGURES if name not in (NAME, *made)]
+    return write_figure(
         setting,
         NAME,
+        make_page(judged, missing),
         {f"{NAME}.csv": claims_table(judged)},
-        lambda files: make_page(judged, scale=setting.scale, missing=missing, files=files),
         runs=[],
         beside={"verdicts": {one.key: _verdict(one) for one in judged}},
     )
 
 
 def _judged(key: str, made: dict[str, dict[str, Any]]) -> JudgedClaim:
-    """Gather what experiments say about a claim, and in what their runs were smaller than the paper's."""
+    """Gather what figures say about a claim, and in what their runs were smaller than the paper's."""
     found = {name: _claims(name, one_made["claims"].get(key, [])) for name, one_made in made.items()}
     speaking = [name for name, claims in found.items() if claims]
     shrunk: dict[str, list[str]] = {}

@@ -7,12 +7,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from anira.measure.claims.knob import Claim
 from anira.measure.claims.paper import PAPER_CLAIMS, PaperClaim, combine
-from anira.measure.claims.verdict import Evidence, Verdict, seed_mean
-from anira.measure.statistics.estimates import Estimate
-from anira.site import SMOKE, Badge, Cell, ChartPart, Page, Section, TablePart, Tone, read_notes
-from anira.site.charts import interval_chart
+from anira.measure.claims.verdict import Claim, Evidence, Verdict, seed_mean
+from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, Tone
+from anira.site.charts import interval_part
 from anira.site.style import GREY
 
 _INK: Final = {"supported": "#1a7f37", "contradicted": "#b3261e", "inconclusive": "#e69f00", "not testable": GREY}
@@ -40,20 +38,21 @@ class JudgedClaim:
         return combine([claim for _, claim in self.settings])
 
 
-def make_page(judged: Sequence[JudgedClaim], *, scale: str, missing: Sequence[str], files: Sequence[str]) -> Page:
+def make_page(judged: Sequence[JudgedClaim], missing: Sequence[str]) -> Page:
     """Return the page; `missing` are pages that were not made yet."""
     words = [one.verdict.word for one in judged]
-    testable = [word for word in words if word in ("supported", "contradicted")]
+    clear = {word for word in words if word in _TONES}
     counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
     absent = [f"Not made, and not counted: {', '.join(missing)}."] if missing else []
     return Page(
         title="Which of the paper's claims hold?",
-        badge=Badge(f"{words.count('supported')} of {len(words)} supported", _tone(testable)),
-        answer=[f"Of the paper's {len(words)} claims: {counts}.", *absent, *[SMOKE] * (scale == "smoke")],
+        badge=Badge(
+            f"{words.count('supported')} of {len(words)} supported",
+            _TONES[clear.pop()] if len(clear) == 1 else "open",
+        ),
+        answer=[f"Of the paper's {len(words)} claims: {counts}.", *absent],
         lead=_counts(judged),
-        sections=[_all(judged), *map(_section, judged), _reading()],
-        files=files,
-        command=f"anira reproduce claims --scale {scale}",
+        sections=[_all(judged), *map(_section, judged)],
     )
 
 
@@ -100,10 +99,6 @@ def claims_table(judged: Sequence[JudgedClaim]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _tone(testable: Sequence[str]) -> Tone:
-    return "open" if not testable else _TONES[testable[0]] if len(set(testable)) == 1 else "open"
-
-
 def _all(judged: Sequence[JudgedClaim]) -> Section:
     head = [Cell("claim"), Cell("verdict"), Cell("settings"), Cell("pages")]
     rows = []
@@ -129,38 +124,36 @@ def _section(one: JudgedClaim) -> Section:
     ]
     shrunk = [[Cell(task), Cell(", ".join(own), wrap=True)] for task, own in one.shrunk.items() if own]
     here = [Cell("task"), Cell("here, and in brackets in the paper")]
+    tables = [
+        TablePart(title="Setting by setting", head=head, rows=rows),
+        TablePart(title="What was shrunk", head=here, rows=shrunk),
+    ]
+    chart = _chart(one)
     return Section(
         title=f"{one.paper.sentence.rstrip('.')}: {one.verdict.word}",
         text=[f"{one.verdict.word.capitalize()}: {one.verdict.reason}.", f"Rule: {one.paper.rule}"],
-        parts=[
-            *_chart(one),
-            *([TablePart(title="Setting by setting", head=head, rows=rows)] if rows else []),
-            *([TablePart(title="What was shrunk", head=here, rows=shrunk)] if shrunk else []),
-        ],
+        parts=[*([chart] if chart else []), *(table for table in tables if table.rows)],
     )
 
 
-def _chart(one: JudgedClaim) -> list[ChartPart]:
-    """Return the estimates of every setting with their seeds; nothing where no seed has one."""
+def _chart(one: JudgedClaim) -> ChartPart | None:
+    """Return the estimates of every setting with their seeds; None where no seed has one."""
     rows = [row for _, claim in one.settings for row in _estimates(claim)]
-    if not rows:
-        return []
-    order = list(dict.fromkeys(str(row["label"]) for row in rows))
-    chart = interval_chart(pl.DataFrame(rows, infer_schema_length=None), order=order, title="effect, as it is measured")
-    caption = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
-    return [ChartPart(name=one.key, title="What every seed says", chart=chart, caption=caption)]
+    return interval_part(
+        pl.DataFrame(rows, schema=_ROW, orient="row"),
+        name=one.key,
+        title="What every seed says",
+        axis="effect, as it is measured",
+    )
 
 
-def _estimates(claim: Claim) -> list[dict[str, object]]:
-    found = [Evidence(seed, estimate) for seed, estimate in zip(claim.seeds, claim.estimates, strict=True)]
-    found = [one for one in found if one.estimate.value is not None]
+_ROW: Final = {"label": pl.String, "seed": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+
+
+def _estimates(claim: Claim) -> list[tuple[object, ...]]:
+    """Return the mean over the seeds that have an estimate, then each of them."""
+    found = [
+        Evidence(seed, one) for seed, one in zip(claim.seeds, claim.estimates, strict=True) if one.value is not None
+    ]
     rows = [(None, seed_mean(found)), *((one.seed, one.estimate) for one in found)] if found else []
-    return [_row(claim.experiment, seed, estimate) for seed, estimate in rows]
-
-
-def _row(label: str, seed: int | None, estimate: Estimate) -> dict[str, object]:
-    return {"label": label, "seed": seed, "value": estimate.value, "low": estimate.low, "high": estimate.high}
-
-
-def _reading() -> Section:
-    return Section(title="How to read this page", notes=read_notes("anira.paper.claims"))
+    return [(claim.experiment, seed, one.value, one.low, one.high) for seed, one in rows]

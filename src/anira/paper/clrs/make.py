@@ -4,23 +4,31 @@ Each run is evaluated at its seen sizes, at all between them, and at some beyond
 algorithm: the commonest answer, and the input copied.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
+
+import polars as pl
 
 from anira.config import UserError, from_dict, json_text, write_file
 from anira.config.sealed import read_json
 from anira.evaluation import EvaluationConfig
+from anira.measure import DRAWS, measure
+from anira.measure.claims.alignment import judge_follows
+from anira.measure.claims.extrapolation import judge_drops
 from anira.measure.records.stored import read_asked
-from anira.paper.clrs.measure import NAMES, WITHOUT_SIZE, CellBaselines, measured
-from anira.paper.clrs.page import make_page
+from anira.measure.sizes import labels, unseen_rows
+from anira.measure.statistics.estimates import Estimate
+from anira.measure.tidy import Row, make_row, make_table
+from anira.paper.clrs.page import WITHOUT_SIZE, make_page
 from anira.paper.files import evaluated, file_of_run
-from anira.paper.found_runs import runs_of
-from anira.paper.outcome import write_outcome
-from anira.paper.runs import forced_evaluations
+from anira.paper.found import Found, found_in
+from anira.paper.outcome import write_figure
+from anira.paper.runs import figure_runs, forced_evaluations
 from anira.paper.setting import Outcome, Setting, UsedRun
 from anira.tasks.clrs import Clrs
-from anira.tasks.clrs.baselines import measure_baselines
+from anira.tasks.clrs.baselines import Baselines, measure_baselines
 from anira.training import RunFolder
 
 NAME: Final = "clrs"
@@ -38,26 +46,48 @@ class Size(NamedTuple):
 SIZES: Final = {"smoke": Size(16, 1.25), "cpu": Size(1000, 1.3), "paper": Size(200, 1.3)}
 
 
+Cells = Mapping[tuple[str, int], Baselines]
+"""What needs no algorithm, by subtask and size."""
+
+
 def reproduce(setting: Setting) -> Outcome:
     """Make clrs.html, .csv and .json."""
-    used = [run for variant in NAMES for run in runs_of(f"clrs-{variant}-{setting.scale}", setting)]
-    tasks = [_task(run.folder) for run in used]
+    runs = figure_runs(NAME, setting)
     folders, baselines = [], {}
-    for run, task in zip(used, tasks, strict=True):
+    left_out: dict[str, None] = {}
+    for run in runs:
+        task = cast("Clrs", RunFolder(run.folder).read_config().make_task())
         made = _evaluations(run, task, SIZES[setting.scale], setting)
         folders += made
-        baselines[read_asked(made[-1])["run_id"]] = _baselines(run, task, made[-1], setting)
-    left_out = dict.fromkeys(f"{name} {size}" for task in tasks for name, size in task.left_out)
-    setting.tell(f"measuring {len(used)} runs")
-    found = measured(folders, baselines, left_out=list(left_out))
-    return write_outcome(
-        setting,
-        NAME,
-        {f"{NAME}.csv": found.runs, f"{NAME}-seeds.csv": found.seeds},
-        lambda files: make_page(found, scale=setting.scale, files=files),
-        runs=used,
-        claims={"follows-complexity": found.follows, "no-generalisation": found.drops},
-    )
+        baselines[str(read_asked(made[-1])["run_id"])] = _baselines(run, task, made[-1], setting)
+        left_out |= dict.fromkeys(f"{name} {size}" for name, size in task.left_out)
+    setting.tell(f"measuring {len(runs)} runs")
+    found = measured(folders, baselines, left_out=", ".join(left_out))
+    return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs, claims=found.claims)
+
+
+def measured(
+    folders: Sequence[Path], baselines: Mapping[str, Cells], *, left_out: str = "", draws: int = DRAWS
+) -> Found:
+    """Measure evaluation folders of runs that differ in variant and seed; `baselines` has those of each run id.
+
+    `left_out` names subtasks and sizes that were asked for and are too long to be trained.
+    """
+    table = measure(folders, draws=draws)
+    table = pl.concat([table, make_table(unseen_rows(table)), make_table(_baseline_rows(table, baselines))])
+    judged = table.filter(~pl.col("subtask").is_in(WITHOUT_SIZE))
+    claims = {"follows-complexity": judge_follows(judged), "no-generalisation": judge_drops(judged)}
+    return found_in(table, claims, left_out=left_out)
+
+
+def _baseline_rows(table: pl.DataFrame, baselines: Mapping[str, Cells]) -> Iterator[Row]:
+    """Yield what needs no algorithm, at each size."""
+    for row in table.filter(quantity="accuracy").drop_nulls("knob").iter_rows(named=True):
+        one = baselines[row["run_id"]][row["subtask"], row["knob"]]
+        for name, value in (("usual_answer", one.majority), ("copied_input", one.copy)):
+            if value is not None:
+                place = {"n": row["n"], "split": row["split"], "knob": row["knob"]}
+                yield make_row(labels(row), name, Estimate(value), **place)
 
 
 def evaluated_sizes(part: Clrs, size: Size, max_length: int) -> tuple[int, ...]:
@@ -83,7 +113,7 @@ def _evaluations(run: UsedRun, task: Clrs, size: Size, setting: Setting) -> list
     return [*forced, evaluated(run, f"sizes-n{size.instances}", wanted, setting)]
 
 
-def _baselines(run: UsedRun, task: Clrs, sizes: Path, setting: Setting) -> list[CellBaselines]:
+def _baselines(run: UsedRun, task: Clrs, sizes: Path, setting: Setting) -> Cells:
     """Return the baselines of all sizes; what is missing is measured now."""
     path = file_of_run(run, f"{sizes.name}/baselines.json", setting)
     if not path.exists():
@@ -94,13 +124,7 @@ def _baselines(run: UsedRun, task: Clrs, sizes: Path, setting: Setting) -> list[
         found = [{"subtask": name, "size": size, **asdict(one)} for name, size, one in made]
         write_file(path, json_text(found, indent=1) + "\n")
     try:
-        return [from_dict(CellBaselines, one) for one in read_json(path)]
-    except (UserError, TypeError) as error:
+        stored = {(one.pop("subtask"), one.pop("size")): one for one in read_json(path)}
+        return {place: from_dict(Baselines, one) for place, one in stored.items()}
+    except (UserError, TypeError, KeyError, AttributeError) as error:
         raise UserError(f"{path} is damaged: {error}; remove it, and it is measured again") from error
-
-
-def _task(folder: Path) -> Clrs:
-    task = RunFolder(folder).read_config().make_task()
-    if not isinstance(task, Clrs):
-        raise UserError(f"{folder} is a run of task {task.name!r}, not of clrs")
-    return task

@@ -1,23 +1,23 @@
 """The page: whether depth follows input size, and what accuracy loses at unseen sizes, subtask by subtask."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, cast
 
 import altair as alt
 import polars as pl
 
-from anira.measure.claims.knob import Claim
 from anira.measure.sizes import UNSEEN
-from anira.paper.clrs.measure import NAMES, WITHOUT_SIZE, Found
-from anira.site import SMOKE, ChartPart, Page, Section, TablePart, read_notes
+from anira.paper.found import Found
+from anira.site import ChartPart, Page, Section, TablePart
 from anira.site.by_knob import KnobTask, alignment_table, knob_charts, numbers_table
-from anira.site.charts import Legend, interval_chart
+from anira.site.charts import Legend, interval_part
 from anira.site.style import GREY, HEIGHT
-from anira.site.tables import Column, estimate_table
-from anira.site.verdicts import claim_note, claims_badge, verdict_lines
+from anira.site.tables import MEANS, Column, estimate_table
+from anira.site.verdicts import NAMES, claim_note, claims_badge, shown, verdict_lines
 
+WITHOUT_SIZE: Final = ("segments_intersect",)
+"""Subtasks whose instances are the same at every size."""
 AXIS: Final = "n: input size"
 SAME: Final = "The work does not change with the size, which is a label only: there is nothing to draw against it."
 _SHORT: Final = {"interpolation": "between", "extrapolation": "beyond"}
@@ -43,32 +43,28 @@ _VERDICTS: Final = {
     "supported": "Depth rises with input size, where depth is needed, in {}.",
     "contradicted": "Depth does not rise with input size in {}.",
 }
-_MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
 
 
-def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+def make_page(found: Found) -> Page:
     """Return the page."""
+    follows, drops = found.claims["follows-complexity"], found.claims["no-generalisation"]
+    title = "Iterations more for one more of n, at seen sizes"
     return Page(
         title="CLRS: does depth follow input size?",
-        badge=claims_badge(found.follows),
-        answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
-        lead=_interval_part(found, "slope", ["seen"], "Iterations more for one more of n, at seen sizes"),
-        verdicts=[claim_note(claim) for claim in (*found.follows, *found.drops)],
-        sections=[
-            _overview(found),
-            *(_section(found, name) for name in _subtasks(found)),
-            Section(title="How to read this page", notes=read_notes("anira.paper.clrs")),
-        ],
-        files=files,
-        command=f"anira reproduce clrs --scale {scale}",
+        badge=claims_badge(follows),
+        answer=answer(found),
+        lead=_intervals(found, "slope", ["seen"], title, "slope of answer depth, iterations per unit of n"),
+        verdicts=[claim_note(claim) for claim in (*follows, *drops)],
+        sections=[_overview(found), *(_section(found.part(subtask=name), name) for name in _subtasks(found))],
     )
 
 
 def answer(found: Found) -> list[str]:
     """Say where depth follows size, and where accuracy drops at unseen sizes."""
-    lines = verdict_lines(found.follows, _VERDICTS)
+    lines = verdict_lines(found.claims["follows-complexity"], _VERDICTS)
     for i, (split, where) in enumerate(UNSEEN.items()):
-        counts = Counter(claim.verdict.word for claim in found.drops[i :: len(UNSEEN)])
+        judged = found.claims["no-generalisation"][i :: len(UNSEEN)]
+        counts = Counter(claim.verdict.word for claim in judged)
         told = ", ".join(f"{count} {word}" for word, count in counts.items())
         drops: list[float] = found.seeds.filter(quantity="drop_unseen", split=split)["value"].drop_nulls().to_list()
         ends = [f"{100 * end:.0f}" for end in (min(drops), max(drops))] if drops else []
@@ -79,11 +75,16 @@ def answer(found: Found) -> list[str]:
 
 def _overview(found: Found) -> Section:
     """Return what there is about all subtasks side by side."""
-    judged = [claim for claim in (*found.follows, *found.drops) if claim.verdict.word != "not testable"]
-    text = [_number(judged, len(found.follows) + len(found.drops))]
-    if found.left_out:
-        text.append(f"Not trained, because rows are too long: {', '.join(found.left_out)}.")
-    drops = _interval_part(found, "drop_unseen", list(UNSEEN), "Accuracy lost between and beyond the seen sizes")
+    claims = [claim for own in found.claims.values() for claim in own]
+    judged = sum(claim.verdict.word != "not testable" for claim in claims)
+    text = [
+        f"{judged} of {len(claims)} settings can be judged, each a subtask, a model and a claim. Where there is no "
+        "effect, one in forty would still have an interval on the claimed side."
+    ]
+    if found.words["left_out"]:
+        text.append(f"Not trained, because rows are too long: {found.words['left_out']}.")
+    title = "Accuracy lost between and beyond the seen sizes"
+    drops = _intervals(found, "drop_unseen", list(UNSEEN), title, "accuracy lost, share of instances")
     tables = [
         _table(found, _ACCURACY, "Accuracy", ""),
         _table(found, _DEPTH, "Depth", " R2: share of the variance of answer depth that its means explain."),
@@ -91,49 +92,35 @@ def _overview(found: Found) -> Section:
     return Section(title="All subtasks", text=text, parts=[*([drops] if drops else []), *tables], open=True)
 
 
-def _number(judged: Sequence[Claim], all_claims: int) -> str:
-    return (
-        f"{len(judged)} of {all_claims} settings can be judged, each a subtask, a model and a claim. Where "
-        f"there is no effect, one in forty would still have an interval on the claimed side."
-    )
-
-
-def _table(found: Found, columns: Sequence[Column], title: str, more: str) -> TablePart:
-    subjects: dict[str, dict[str, object]] = {
-        f"{subtask} {name}": {"subtask": subtask, "variant": variant}
+def _table(found: Found, columns: tuple[Column, ...], title: str, more: str) -> TablePart:
+    subjects = {
+        f"{subtask} {name}": {"subtask": subtask, **labels}
         for subtask in _subtasks(found)
-        for variant, name in NAMES.items()
-        if variant in found.seeds["variant"]
+        for name, labels in shown(found.seeds).items()
     }
-    caption = f"Means over seeds with 95% t intervals.{more}"
-    return estimate_table(found.seeds, subjects, columns, title=title, first="subtask", caption=caption)
+    return estimate_table(found.seeds, subjects, columns, title=title, first="subtask", caption=f"{MEANS}{more}")
 
 
-def _interval_part(found: Found, name: str, splits: Sequence[str], title: str) -> ChartPart | None:
+def _intervals(found: Found, name: str, splits: list[str], title: str, axis: str) -> ChartPart | None:
     """Return a quantity of every subtask and model with its seeds; nothing where none has it."""
-    rows = pl.concat([found.seeds, found.runs]).filter(quantity=name, subset="all").drop_nulls("value")
-    rows = rows.filter(pl.col("split").is_in(splits) & ~pl.col("subtask").is_in(WITHOUT_SIZE))
-    if rows.is_empty():
-        return None
+    rows = found.both.filter(quantity=name, subset="all").filter(
+        pl.col("split").is_in(splits) & ~pl.col("subtask").is_in(WITHOUT_SIZE)
+    )
     where = [pl.lit(", "), pl.col("split").replace(_SHORT)] if len(splits) > 1 else []
     label = pl.concat_str("subtask", pl.lit(" "), pl.col("variant").replace(NAMES), *where).alias("label")
-    rows = rows.sort(
-        pl.col("subtask").cast(pl.Enum(_subtasks(found))), "variant", "split", descending=[False, False, True]
-    )
-    shown = rows.select(label, "seed", "value", "low", "high")
-    order = shown["label"].unique(maintain_order=True).to_list()
-    axis = "slope of answer depth, iterations per unit of n" if name == "slope" else "accuracy lost, share of instances"
-    return ChartPart(name=name, title=title, chart=interval_chart(shown, order=order, title=axis), caption=_MARKS)
+    order = (pl.col("subtask").cast(pl.Enum(_subtasks(found))), "variant", "split")
+    shown_rows = rows.sort(*order, descending=[False, False, True]).with_columns(label)
+    return interval_part(shown_rows, name=name, title=title, axis=axis)
 
 
 def _section(found: Found, subtask: str) -> Section:
     """Return one subtask by size."""
-    runs, seeds = (table.filter(subtask=subtask) for table in (found.runs, found.seeds))
-    task = KnobTask(name=subtask, title=subtask, knob=AXIS, runs=runs, seeds=seeds, legend=Legend(NAMES))
+    legend = Legend(NAMES)
+    task = KnobTask(name=subtask, title=subtask, knob=AXIS, runs=found.runs, seeds=found.seeds, legend=legend)
     if subtask in WITHOUT_SIZE:
         return Section(title=subtask, text=[SAME], parts=[numbers_table(task)])
     depth, accuracy, *forced = knob_charts(task)
-    parts = [_marked(depth, seeds), _marked(accuracy, seeds, with_baselines=True), *forced]
+    parts = [_marked(depth, found.seeds), _marked(accuracy, found.seeds, with_baselines=True), *forced]
     return Section(title=subtask, parts=[*parts, alignment_table(task), numbers_table(task)])
 
 

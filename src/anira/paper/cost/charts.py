@@ -1,19 +1,22 @@
 """Costs as shares of those at full depth, against mean depth, beside the shares that are expected of the core."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import altair as alt
 import polars as pl
 
 from anira.measure.savings import share_with_exit
-from anira.paper.cost.measure import BATCH, Found
-from anira.site.charts import Legend
+from anira.paper.cost.measure import BATCH
+from anira.paper.found import Found
+from anira.site.charts import Legend, seed_layers
 from anira.site.style import GREY, colours, shapes
+from anira.site.verdicts import NAMES
 
 _KEYS: Final = ["task", "variant", "seed", "decode", "subset"]
 _X: Final = alt.X("x:Q", title="mean depth d, of the largest depth D", axis=alt.Axis(format="%"))
-_TIPS: Final = ["task:N", "label:N", "decode:N", "subset:N", "x:Q", "value:Q"]
+_Y: Final = alt.Y("value:Q", title="cost, of that at full depth", axis=alt.Axis(format="%"))
+_TIPS: Final = ["task:N", "variant:N", "label:N", "decode:N", "subset:N", "x:Q", "value:Q"]
 _COUNTED: Final = {"execution_ratio": "FLOPs, core", "core_bytes_ratio": "key-value bytes, core"}
 
 
@@ -32,45 +35,36 @@ def saved_chart(found: Found) -> alt.TopLevelMixin:
     """Return what the runs' own depths cost: FLOPs and bytes of the core, and time at each batch size."""
     timed = {decode: f"time, {batch_size(decode)} at once" for decode in batches(found)}
     names = [*_COUNTED.values(), *timed.values()]
-    label = (
-        pl.when(pl.col("quantity") == "time_ratio")
-        .then(pl.col("decode").replace(timed))
-        .otherwise(pl.col("quantity").replace(_COUNTED))
-        .alias("label")
-    )
+    counted = pl.col("quantity").replace_strict(_COUNTED, default=pl.col("decode").replace(timed)).alias("label")
     means, single = (
-        _points(table, [*_COUNTED, "time_ratio"]).filter(subset="own").with_columns(label)
+        _points(table, [*_COUNTED, "time_ratio"]).filter(subset="own").with_columns(counted)
         for table in (found.seeds, found.runs)
     )
-    y, colour, shape = _y("cost, of that at full depth"), colours(names, "cost"), shapes(names, "cost")
-    seeds = alt.Chart(single).mark_point(size=18, opacity=0.5)
-    large = alt.Chart(means).mark_point(filled=True, size=90, opacity=1)
+    places: dict[str, Any] = {"color": colours(names, "cost"), "shape": shapes(names, "cost")}
     return alt.layer(
-        *_expected(found, means["task"].unique()),
-        seeds.encode(x=_X, y=y, color=colour, shape=shape, tooltip=["variant:N", "seed:O", *_TIPS]),
-        large.encode(x=_X, y=y, color=colour, shape=shape, tooltip=["variant:N", *_TIPS]),
+        *_expected(found, means["task"].unique().to_list()), *seed_layers(means, single, _X, _Y, _TIPS, **places)
     )
 
 
-def depth_chart(
-    found: Found, task: str, quantity: str, decode: str, *, title: str, legend: Legend
-) -> alt.TopLevelMixin:
+def depth_chart(found: Found, quantity: str, decode: str) -> alt.TopLevelMixin:
     """Return one cost of one task: runs at their own depths, and the same weights at one depth for all tokens."""
-    chosen = {"task": task, "decode": decode}
-    means, single = (legend.of(_points(table.filter(**chosen), [quantity])) for table in (found.seeds, found.runs))
-    own, forced = means.filter(subset="own"), means.filter(pl.col("subset") != "own")
-    y, colour, shape = _y(title), legend.colour, legend.shape
-    line = alt.Chart(forced).encode(x=_X, y=y, color=colour)
-    bars = alt.Chart(own.drop_nulls("low")).mark_rule(strokeWidth=2)
-    seeds = alt.Chart(single.filter(subset="own")).mark_point(size=18, opacity=0.5)
-    large = alt.Chart(own).mark_point(filled=True, size=110, opacity=1)
+    legend = Legend(NAMES)
+    means, single = (legend.of(_points(table.filter(decode=decode), [quantity])) for table in (found.seeds, found.runs))
+    forced = alt.Chart(means.filter(pl.col("subset") != "own")).encode(x=_X, y=_Y, color=legend.colour)
+    own = seed_layers(
+        means.filter(subset="own"),
+        single.filter(subset="own"),
+        _X,
+        _Y,
+        _TIPS,
+        color=legend.colour,
+        shape=legend.shape,
+    )
     return alt.layer(
-        *_expected(found, [task]),
-        line.mark_line(strokeWidth=1),
-        line.mark_point(size=50, filled=False).encode(shape=shape, tooltip=_TIPS),
-        bars.encode(x=_X, y=alt.Y("low:Q", title=title), y2="high:Q", color=colour),
-        seeds.encode(x=_X, y=y, color=colour, tooltip=["seed:O", *_TIPS]),
-        large.encode(x=_X, y=y, color=colour, shape=shape, tooltip=_TIPS),
+        *_expected(found, [found.task]),
+        forced.mark_line(strokeWidth=1),
+        forced.mark_point(size=50, filled=False).encode(shape=legend.shape, tooltip=_TIPS),
+        *own,
     )
 
 
@@ -78,13 +72,13 @@ def _points(table: pl.DataFrame, quantities: Sequence[str]) -> pl.DataFrame:
     """Return costs with the mean depth that they go with, as a share, in column x."""
     depth = table.filter(quantity="iterations_share").select(*_KEYS, x="value")
     costs = table.filter(pl.col("quantity").is_in(quantities)).drop_nulls("value")
-    shown = costs.select(*_KEYS, "quantity", "value", "low", "high")
-    return shown.join(depth, on=_KEYS, nulls_equal=True).sort("x")
+    drawn = costs.select(*_KEYS, "quantity", "value", "low", "high")
+    return drawn.join(depth, on=_KEYS, nulls_equal=True).sort("x")
 
 
-def _expected(found: Found, tasks: Sequence[str] | pl.Series) -> list[alt.Chart]:
+def _expected(found: Found, tasks: Sequence[str]) -> list[alt.Chart]:
     """Return the lines d/D, dotted, and (d + 1)/D, at most 1, dashed, for each largest depth D of some tasks."""
-    rows = found.seeds.filter(pl.col("task").is_in(list(tasks)), quantity="max_depth")
+    rows = found.seeds.filter(pl.col("task").is_in(tasks), quantity="max_depth")
     curves = {"d/D": [(0.0, 0.0), (1.0, 1.0)]}
     for depth in rows["value"].unique().sort().cast(pl.Int64):
         curves[f"(d + 1)/D, D = {depth}"] = [(d / depth, share_with_exit(d, depth)) for d in (0, depth - 1, depth)]
@@ -94,7 +88,3 @@ def _expected(found: Found, tasks: Sequence[str] | pl.Series) -> list[alt.Chart]
         .encode(x=_X, y="value:Q", tooltip=["expected:N"])
         for name, points in curves.items()
     ]
-
-
-def _y(title: str) -> alt.Y:
-    return alt.Y("value:Q", title=title, axis=alt.Axis(format="%"))

@@ -16,21 +16,20 @@ from torch import Tensor
 from anira.config import UserError
 from anira.config.machine import machine
 from anira.inference.savings import measure_decoding
-from anira.measure import over_seeds
 from anira.measure.tidy import Row, make_table
-from anira.paper.cost.measure import Found, decoding_rows, parameter_rows, preset_labels, read_final, record_rows
+from anira.paper.cost.measure import decoding_rows, parameter_rows, preset_labels, read_final, record_rows
 from anira.paper.cost.page import make_page
-from anira.paper.found_runs import config_of, runs_of
-from anira.paper.outcome import write_outcome
+from anira.paper.found import found_in
+from anira.paper.outcome import write_figure
+from anira.paper.runs import figure_runs
 from anira.paper.setting import Outcome, Setting, UsedRun
+from anira.site.verdicts import NAMES
 from anira.tasks import BlockTask
 from anira.training.estimate import count_parameters
 from anira.training.presets import PAPER, preset
 from anira.training.run import load_run
 
 NAME: Final = "cost"
-TASKS: Final = ("mano", "brevo")
-VARIANTS: Final = ("anira-e", "anira-o")
 MOST_DEPTHS: Final = 6
 
 
@@ -48,29 +47,19 @@ SIZES: Final = {"smoke": Size({1: 1, 4: 4}, 2), "cpu": Size({1: 2, 16: 16}, 11),
 
 def reproduce(setting: Setting) -> Outcome:
     """Make cost.html, .csv and .json."""
-    presets = [(task, f"{task}-{variant}-{setting.scale}") for task in TASKS for variant in VARIANTS]
-    used = [(task, run) for task, name in presets for run in runs_of(name, setting)]
-    for task, run in used:
-        config_of(run, task)
-    size = SIZES[setting.scale]
-    rows = [row for _, run in used for row in _run_rows(run, size, setting)]
-    table = make_table([*rows, *paper_rows()])
+    runs, size = figure_runs(NAME, setting), SIZES[setting.scale]
+    rows = [row for run in runs for row in _run_rows(run, size, setting)]
     facts = {**machine(), "torch": torch.__version__, "threads": 1}
     where = ", ".join(f"{value}" if name in ("cpu", "system") else f"{name} {value}" for name, value in facts.items())
-    found = Found(table, over_seeds(table), f"{where}; CPU time of one thread, {size.repeats} repeats in turns.")
-    return write_outcome(
-        setting,
-        NAME,
-        {f"{NAME}.csv": found.runs, f"{NAME}-seeds.csv": found.seeds},
-        lambda files: make_page(found, scale=setting.scale, files=files),
-        runs=[run for _, run in used],
-    )
+    where = f"{where}; CPU time of one thread, {size.repeats} repeats in turns."
+    found = found_in(make_table([*rows, *paper_rows()]), machine=where)
+    return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs)
 
 
 def paper_rows() -> Iterator[Row]:
     """Yield how many parameters the paper's models have, and how many of them decide; built without storage."""
     for task in PAPER:
-        for variant in VARIANTS:
+        for variant in NAMES:
             name = f"{task}-{variant}-paper"
             config = preset(name)
             counts = count_parameters(config.make_model_config(config.make_task()))

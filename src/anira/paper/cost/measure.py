@@ -5,37 +5,23 @@ token is forced to (depth-2), by the same weights without a decider.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import polars as pl
 
 from anira.inference.savings import OWN, Decoded
 from anira.measure.choice import cost_rows
 from anira.measure.records.loading import load_evaluation
 from anira.measure.records.reading import Records, read_records
-from anira.measure.repeats import median_estimate
-from anira.measure.savings import core_time_ratio, deciding_ratio, share_with_exit, time_ratio
+from anira.measure.savings import core_time_ratio, deciding_ratio, median_estimate, share_with_exit, time_ratio
 from anira.measure.statistics.bootstrap import DRAWS
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import Labels, Row, make_row
 
 BATCHED: Final = "in a batch an iteration takes its time if one row needs it: times of forced depths do not add up"
 BATCH: Final = "batch-"
-
-
-@dataclass(frozen=True)
-class Found:
-    """All runs in numbers."""
-
-    runs: pl.DataFrame
-    """The tidy table."""
-    seeds: pl.DataFrame
-    """The same over seeds."""
-    machine: str
-    """Where times were measured, and how."""
 
 
 def decoding_rows(labels: Labels, found: Mapping[int, Decoded], *, batch: int, knob: int) -> Iterator[Row]:

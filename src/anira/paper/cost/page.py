@@ -1,19 +1,18 @@
 """The page: what the model's own depths save of time, memory and FLOPs, and what deciding costs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import polars as pl
 
 from anira.measure import FEWEST, quantity
-from anira.measure.tidy import find
 from anira.paper.cost.charts import batch_size, batches, depth_chart, saved_chart
-from anira.paper.cost.measure import Found
-from anira.site import SMOKE, Badge, Cell, ChartPart, Page, Section, TablePart, Tone, amount, read_notes
-from anira.site.charts import Legend
-from anira.site.tables import Column, estimate_cell, estimate_table
+from anira.paper.found import Found
+from anira.site import Badge, ChartPart, Page, Section, TablePart, Tone, amount
+from anira.site.charts import MARKS
+from anira.site.tables import MEANS, Column, estimate_table
+from anira.site.verdicts import named
 
-NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O"}
 _MEASURED: Final = (
     Column("iterations", "mean depth d", "own"),
     Column("iterations_share", "d/D", "own"),
@@ -33,7 +32,6 @@ _FLOPS: Final = (
     Column("other_flops", "prelude, coda, head", "own"),
     Column("flops_ratio", "all, of full depth", "own"),
 )
-_WAYS: Final = ("iterations_share", "time_ratio", "core_bytes_ratio", "cache_bytes_ratio", "token_time")
 _RECORDS: Final = (
     Column("iterations", "mean depth d"),
     Column("iterations_share", "d/D"),
@@ -41,39 +39,30 @@ _RECORDS: Final = (
     Column("flops_share", "FLOPs, whole model"),
     Column("decisions", "decisions per token"),
 )
-_SIZES: Final = ("parameters", "decider_parameters", "decider_share")
-_SEEDS: Final = "Means over seeds with 95% t intervals."
+_SIZES: Final = {"parameters": "all", "decider_parameters": "deciding", "decider_share": "share"}
 _SHARES: Final = "Shares are of the same rows and weights at full depth without a decider."
-_MARKS: Final = (
-    "Large marks: own depths, means over seeds with 95% t intervals; small marks: seeds. Hollow marks: the same "
-    "weights without a decider, every token at one depth. Dotted: d/D; dashed: (d + 1)/D."
+_LINES: Final = (
+    f"{MARKS} Hollow marks: the same weights without a decider, every token at one depth. The paper expects the dotted "
+    "line, d/D. Dashed: (d + 1)/D, since an early exit keeps one more slot."
 )
-Subjects = Mapping[str, Mapping[str, object]]
+Subjects = dict[Any, dict[str, Any]]
 
 
-def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+def make_page(found: Found) -> Page:
     """Return the page."""
     tasks = found.runs.filter(subset="own")["task"].unique(maintain_order=True)
+    title = "What the models' own depths cost"
     return Page(
         title="What does depth save?",
         badge=badge(found),
-        answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
-        lead=ChartPart(
-            name="saved",
-            title="What the models' own depths cost",
-            chart=saved_chart(found),
-            caption="Large marks: means over seeds of a task, model and batch size; small marks: seeds. The paper "
-            "expects the dotted line, d/D. Dashed: (d + 1)/D, since an early exit keeps one more slot.",
-        ),
+        answer=answer(found),
+        lead=ChartPart(name="saved", title=title, chart=saved_chart(found), caption=_LINES),
         sections=[
-            *(_section(found, task, is_open=i == 0) for i, task in enumerate(tasks)),
+            *(_section(found.part(task=task), is_open=i == 0) for i, task in enumerate(tasks)),
             _records(found),
             _parameters(found),
-            Section(title="Where it was measured", text=[found.machine]),
-            Section(title="How to read this page", notes=read_notes("anira.paper.cost")),
+            Section(title="Where it was measured", text=[found.words["machine"]]),
         ],
-        files=files,
-        command=f"anira reproduce cost --scale {scale}",
     )
 
 
@@ -112,91 +101,86 @@ def _span(found: Found, name: str) -> str:
     return " to ".join(ends)
 
 
-def _section(found: Found, task: str, *, is_open: bool) -> Section:
-    title = task.upper()
-    means = _subjects(found, task, seeds=False)
-    single = _subjects(found, task, seeds=True)
+def _section(found: Found, *, is_open: bool) -> Section:
+    title, repeated = found.task.upper(), "Intervals are about repeating the measurement."
+    means, single = (_subjects(found, seeds=seeds) for seeds in (False, True))
+    ways: Subjects = {
+        (name, way): {**labels, "subset": way}
+        for name, labels in means.items()
+        for way in found.seeds.filter(quantity="time_ratio", **labels)["subset"]
+    }
+    flops = f"{title}: FLOPs per token, counted"
     return Section(
         title=title,
         parts=[
-            *_charts(found, task),
-            _table(found.seeds, means, _MEASURED, f"{title}: measured", "model"),
-            _table(found.seeds, means, _FLOPS, f"{title}: FLOPs per token, counted", "model"),
-            _ways_table(found, task),
-            _table(found.runs, single, _MEASURED, f"{title}: measured, each run", "run"),
+            *_charts(found),
+            _table(found.seeds, means, _MEASURED, f"{title}: measured", MEANS),
+            _table(found.seeds, means, _FLOPS, flops, MEANS),
+            _table(found.seeds, ways, _MEASURED, f"{title}: own and forced depths", MEANS, ("model", "depths")),
+            _table(found.runs, single, _MEASURED, f"{title}: measured, each run", repeated, ("run",)),
         ],
         open=is_open,
     )
 
 
-def _charts(found: Found, task: str) -> list[ChartPart]:
-    shown = [("time_ratio", decode, f"Time, {batch_size(decode)} at once") for decode in batches(found)]
-    shown.append(("core_bytes_ratio", batches(found)[-1], "Keys and values of the core, bytes"))
+def _charts(found: Found) -> list[ChartPart]:
+    drawn = [("time_ratio", decode, f"Time, {batch_size(decode)} at once") for decode in batches(found)]
+    drawn.append(("core_bytes_ratio", batches(found)[-1], "Keys and values of the core, bytes"))
     return [
         ChartPart(
-            name=f"{task}-{name}-{decode}",
-            title=title,
-            chart=depth_chart(found, task, name, decode, title="of that at full depth", legend=Legend(NAMES)),
-            caption=_MARKS,
+            name=f"{found.task}-{name}-{decode}", title=title, chart=depth_chart(found, name, decode), caption=_LINES
         )
-        for name, decode, title in shown
+        for name, decode, title in drawn
     ]
 
 
-def _subjects(found: Found, task: str, *, seeds: bool) -> Subjects:
+def _subjects(found: Found, *, seeds: bool) -> Subjects:
     """Return the lines of a table: models and batch sizes, and seeds if they are asked for."""
-    own = found.runs.filter(task=task, quantity="time_ratio", subset="own")
-    subjects: dict[str, dict[str, object]] = {}
+    own = found.runs.filter(quantity="time_ratio", subset="own")
+    subjects: Subjects = {}
     for variant, decode, seed in own.select("variant", "decode", "seed").iter_rows():
-        name = f"{NAMES.get(variant, variant)}, {batch_size(decode)} at once"
-        labels = {"task": task, "variant": variant, "decode": decode}
+        name = f"{named(variant)}, {batch_size(decode)} at once"
+        labels = {"variant": variant, "decode": decode}
         subjects |= {f"{name}, seed {seed}": {**labels, "seed": seed}} if seeds else {name: labels}
     return subjects
 
 
-def _table(table: pl.DataFrame, subjects: Subjects, columns: Sequence[Column], title: str, first: str) -> TablePart:
-    of = "Intervals are about repeating the measurement." if first == "run" else _SEEDS
-    return estimate_table(table, subjects, columns, title=title, first=first, caption=f"{of} {_SHARES}")
-
-
-def _ways_table(found: Found, task: str) -> TablePart:
-    """Return own and forced depths side by side."""
-    rows = []
-    for name, labels in _subjects(found, task, seeds=False).items():
-        for way in found.seeds.filter(quantity="time_ratio", **labels)["subset"]:
-            cells = [find(found.seeds, one, subset=way, **labels) for one in _WAYS]  # type: ignore[arg-type]
-            rows.append([Cell(name), Cell(way), *map(estimate_cell, cells)])
-    titles = {column.quantity: column for column in _MEASURED}
-    head = [Cell("model"), Cell("depths"), *(titles[name].head for name in _WAYS)]
-    return TablePart(title=f"{task.upper()}: own and forced depths", head=head, rows=rows, caption=_SEEDS)
+def _table(
+    table: pl.DataFrame,
+    subjects: Subjects,
+    columns: Sequence[Column],
+    title: str,
+    caption: str,
+    first: tuple[str, ...] = ("model",),
+) -> TablePart:
+    return estimate_table(table, subjects, columns, title=title, first=first, caption=f"{caption} {_SHARES}")
 
 
 def _models(found: Found, subset: str) -> Subjects:
     """Return tasks and variants whose parameters were counted."""
     pairs = found.seeds.filter(quantity="parameters", subset=subset).select("task", "variant").iter_rows()
-    return {f"{task.upper()} {NAMES.get(name, name)}": {"task": task, "variant": name} for task, name in pairs}
+    return {f"{task.upper()} {named(name)}": {"task": task, "variant": name} for task, name in pairs}
 
 
 def _records(found: Found) -> Section:
-    caption = f"{_SEEDS} Shares are of the same model with every token at full depth and its decider asked."
+    caption = f"{MEANS} Shares are of the same model with every token at full depth and its decider asked."
     title = "All tokens of the last evaluation, counted"
     table = estimate_table(found.seeds, _models(found, "all"), _RECORDS, title=title, first="model", caption=caption)
     return Section(title="All evaluated tokens, from the records", parts=[table])
 
 
 def _parameters(found: Found) -> Section:
-    caption = (
-        "The paper: about 8%; 5.1 million in all and 0.4 million deciding on MANO, 13.7 and 1.0 million elsewhere."
-    )
+    said = "The paper: about 8%; 5.1 million in all and 0.4 million deciding on MANO, 13.7 and 1.0 million elsewhere."
+    parts = {"all": ("Parameters of these runs", ""), "paper": ("Parameters of the paper's presets", said)}
     tables = [
         estimate_table(
             found.seeds,
             _models(found, subset),
-            [Column(name, title, subset) for name, title in zip(_SIZES, ("all", "deciding", "share"), strict=True)],
+            [Column(name, title, subset) for name, title in _SIZES.items()],
             title=title,
             first="model",
-            caption=caption if subset == "paper" else "",
+            caption=caption,
         )
-        for subset, title in (("all", "Parameters of these runs"), ("paper", "Parameters of the paper's presets"))
+        for subset, (title, caption) in parts.items()
     ]
     return Section(title="The decider's share of the parameters", parts=tables)

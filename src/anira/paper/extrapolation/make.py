@@ -5,20 +5,28 @@ any others: rotary position embeddings have a value for every position. That no 
 of what is asked.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import polars as pl
+
 from anira.evaluation import EvaluationConfig
-from anira.paper.extrapolation.measure import NAMES, measured
-from anira.paper.extrapolation.page import make_page
+from anira.measure import DRAWS, make_table, measure
+from anira.measure.claims.extrapolation import judge_generalisation, judge_graceful
+from anira.measure.extrapolation import drop_rows, pair_rows
+from anira.measure.records.reading import Records, read_runs
+from anira.paper.extrapolation.page import ONLINE, RIVALS, make_page
 from anira.paper.files import evaluated
-from anira.paper.found_runs import config_of, knob_words, runs_of
-from anira.paper.outcome import write_outcome
+from anira.paper.found import Found, found_in
+from anira.paper.outcome import write_figure
+from anira.paper.runs import figure_runs, knob_words
 from anira.paper.setting import Outcome, Setting, UsedRun
+from anira.site.verdicts import NAMES
 from anira.tasks.base import Knob
+from anira.training import RunFolder
 
 NAME: Final = "extrapolation"
-TASK: Final = "mano"
 
 
 class Size(NamedTuple):
@@ -35,18 +43,11 @@ SIZES: Final = {"smoke": Size(16, 2.0), "cpu": Size(1000, 2.0), "paper": Size(10
 
 def reproduce(setting: Setting) -> Outcome:
     """Make extrapolation.html, .csv and .json."""
-    runs = [run for variant in NAMES for run in runs_of(f"{TASK}-{variant}-{setting.scale}", setting)]
+    runs = figure_runs(NAME, setting)
     folders = [_records(run, SIZES[setting.scale], setting) for run in runs]
     setting.tell(f"measuring {len(runs)} runs")
-    found = measured(folders, knob_words(config_of(runs[0], TASK)))
-    return write_outcome(
-        setting,
-        NAME,
-        {f"{NAME}.csv": found.runs, f"{NAME}-seeds.csv": found.seeds},
-        lambda files: make_page(found, scale=setting.scale, files=files),
-        runs=runs,
-        claims={"no-generalisation": found.adaptive, "o-degrades-gracefully": found.graceful},
-    )
+    found = measured(folders, knob_words(runs)["mano"])
+    return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs, claims=found.claims)
 
 
 def evaluated_knobs(knob: Knob, size: Size) -> tuple[int, ...]:
@@ -60,6 +61,26 @@ def evaluated_knobs(knob: Knob, size: Size) -> tuple[int, ...]:
 
 
 def _records(run: UsedRun, size: Size, setting: Setting) -> Path:
-    knobs = evaluated_knobs(config_of(run, TASK).make_task().knob, size)
+    knobs = evaluated_knobs(RunFolder(run.folder).read_config().make_task().knob, size)
     wanted = EvaluationConfig(knobs=knobs, count=size.instances)
     return evaluated(run, f"beyond-n{size.instances}", wanted, setting)
+
+
+def measured(folders: Sequence[Path], knob: str, *, draws: int = DRAWS) -> Found:
+    """Measure evaluation folders of runs of one task that differ in variant and seed."""
+    records = [run.main for run in read_runs(folders)]
+    rows = [row for one in records for row in drop_rows(one)]
+    for one, other in _rivals(records):
+        rows += pair_rows(one, other, draws=draws)
+    table = pl.concat([measure(folders, draws=draws), make_table(rows)])
+    adaptive = [claim for name in NAMES for claim in judge_generalisation(table.filter(variant=name))]
+    claims = {"no-generalisation": adaptive, "o-degrades-gracefully": judge_graceful(table, ONLINE, RIVALS)}
+    return found_in(table, claims, knob=knob)
+
+
+def _rivals(records: Sequence[Records]) -> list[tuple[Records, Records]]:
+    """Return each run of ANIRA-O with every rival of the same seed."""
+    by_name = {(one.labels.variant, one.labels.seed): one for one in records}
+    online = [one for one in records if one.labels.variant == ONLINE]
+    keys = [(one, (name, one.labels.seed)) for name in RIVALS for one in online]
+    return [(one, by_name[key]) for one, key in keys if key in by_name]

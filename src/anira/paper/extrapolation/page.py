@@ -1,23 +1,24 @@
 """The page: accuracy and depth by knob beyond training, for every variant, and ANIRA-O beside the others."""
 
-from collections.abc import Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Final, cast
 
 import altair as alt
 import polars as pl
 
+from anira.measure.claims.extrapolation import judge_generalisation
 from anira.measure.extrapolation import BEYOND
-from anira.measure.tidy import find
-from anira.paper.extrapolation.measure import NAMES, ONLINE, RIVALS, Found
-from anira.site import SMOKE, Cell, ChartPart, Page, Section, TablePart, read_notes
-from anira.site.by_knob import ACCURACY, DEPTH, KnobTask, numbers_table
-from anira.site.charts import Legend, interval_chart, knob_chart
+from anira.paper.found import Found
+from anira.site import Cell, ChartPart, Page, Section, TablePart
+from anira.site.by_knob import ACCURACY, DEPTH, KnobTask, knob_chart_part, numbers_table
+from anira.site.charts import Legend, interval_part, labelled
 from anira.site.style import GREY
-from anira.site.tables import Column, estimate_cell, estimate_table
-from anira.site.verdicts import claim_note, claims_badge, verdict_lines
+from anira.site.tables import MEANS, Column, estimate_table
+from anira.site.verdicts import WORDS, claim_note, claims_badge, shown, verdict_lines
 
-_MARKS: Final = "Large marks: means over seeds; bands: 95% t intervals; small marks: seeds."
-_LEGEND: Final = Legend(NAMES, grey=NAMES["fixed"])
+ONLINE: Final = "anira-o"
+RIVALS: Final = ("anira-e", "fixed")
+"""Those that the paper says ANIRA-O keeps its accuracy longer than."""
 _DROPS: Final = (
     Column("accuracy_hardest", "largest seen"),
     Column("drop_beyond", "drop beyond"),
@@ -34,105 +35,103 @@ _DEPTHS: Final = (
     Column("r2_knob", "R2 of the knob", "answer"),
     Column("r2_both", "R2 of both", "answer"),
 )
-_EDGE: Final = "Means over seeds with 95% t intervals. Drops are differences of accuracy between neighbouring sizes."
+_PAIR_COLUMNS: Final = (Column("accuracy_above", "accuracy"), Column("depth_above", "answer depth"))
+_EDGE: Final = f"{MEANS} Drops are differences of accuracy between neighbouring sizes."
 _CONTROL: Final = (
     "Slope: iterations for one more of the knob. R2: share of the variance of answer depth that means by position, by "
     "knob, or by both explain, over all sizes."
 )
-_PAIRS: Final = {name: f"{NAMES[ONLINE]} less {NAMES[name]}" for name in RIVALS}
+_PAIRS: Final = {name: f"{WORDS[ONLINE]} less {WORDS[name]}" for name in RIVALS}
 _PLACES: Final = {"seen": "of training", "extrapolation": "beyond training"}
+_DROP: Final = {
+    "supported": "Accuracy drops where training ends in {}.",
+    "contradicted": "Accuracy does not drop where training ends in {}.",
+}
+_GRACEFUL: Final = {
+    "supported": "Beyond training ANIRA-O keeps more accuracy: {}.",
+    "contradicted": "Beyond training ANIRA-O does not keep more accuracy: {}.",
+    "inconclusive": "There is no verdict yet on whether ANIRA-O keeps more accuracy: {}.",
+    "not testable": "Whether ANIRA-O keeps more accuracy cannot be judged: {}.",
+}
 
 
-def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+def make_page(found: Found) -> Page:
     """Return the page."""
-    edge = Section(title="Where training ends", parts=[_table(found, _DROPS, "Accuracy at the edge", _EDGE)], open=True)
-    depth: list[ChartPart | TablePart] = [
-        _part(found, DEPTH, _by_knob(found, DEPTH)),
-        _table(found, _DEPTHS, "Depth against the knob", _CONTROL),
-    ]
-    task = KnobTask(name="all", title="All", knob=found.knob, runs=found.runs, seeds=found.seeds, legend=_LEGEND)
+    adaptive, graceful = found.claims["no-generalisation"], found.claims["o-degrades-gracefully"]
+    drops = [claim for name in WORDS for claim in judge_generalisation(found.runs.filter(variant=name))]
+    end = limit(found)
+    task = KnobTask(
+        name="by",
+        title="All",
+        knob=found.words["knob"],
+        runs=found.runs,
+        seeds=found.seeds,
+        legend=Legend(WORDS, grey=WORDS["fixed"]),
+        edge=None if end is None else end + 0.5,
+    )
+    depths = _table(found, _DEPTHS, "Depth against the knob", _CONTROL)
+    edge = _table(found, _DROPS, "Accuracy at the edge", _EDGE)
     return Page(
         title="Does accuracy drop beyond the sizes of training?",
-        badge=claims_badge(found.adaptive, "drop"),
-        answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
-        lead=_accuracy(found),
-        verdicts=[claim_note(claim) for claim in (*found.drops, *found.graceful)],
+        badge=claims_badge(adaptive, "drop"),
+        answer=[*verdict_lines(adaptive, _DROP), *verdict_lines(graceful, _GRACEFUL)],
+        lead=_accuracy(found, task),
+        verdicts=[claim_note(claim) for claim in (*drops, *graceful)],
         sections=[
-            edge,
+            Section(title="Where training ends", parts=[edge], open=True),
             _rivals(found),
-            Section(title="Depth beyond training", parts=depth),
+            Section(title="Depth beyond training", parts=[knob_chart_part(task, DEPTH), depths]),
             Section(title="All numbers", parts=[numbers_table(task)]),
-            Section(title="How to read this page", notes=read_notes("anira.paper.extrapolation")),
         ],
-        files=files,
-        command=f"anira reproduce extrapolation --scale {scale}",
     )
 
 
-def answer(found: Found) -> list[str]:
-    """Say where accuracy drops, and whether ANIRA-O keeps more of it."""
-    drops = {
-        "supported": "Accuracy drops where training ends in {}.",
-        "contradicted": "Accuracy does not drop where training ends in {}.",
-    }
-    graceful = {
-        "supported": "Beyond training ANIRA-O keeps more accuracy: {}.",
-        "contradicted": "Beyond training ANIRA-O does not keep more accuracy: {}.",
-        "inconclusive": "There is no verdict yet on whether ANIRA-O keeps more accuracy: {}.",
-        "not testable": "Whether ANIRA-O keeps more accuracy cannot be judged: {}.",
-    }
-    return [*verdict_lines(found.adaptive, drops), *verdict_lines(found.graceful, graceful)]
+def limit(found: Found) -> int | None:
+    """Return the largest knob of training, where all runs share it and something beyond it was evaluated."""
+    ends = found.runs.filter(quantity="drop_beyond").drop_nulls("value")["knob"].unique()
+    return int(ends[0]) if len(ends) == 1 else None
 
 
-def _accuracy(found: Found) -> ChartPart:
+def _accuracy(found: Found, task: KnobTask) -> ChartPart:
     """Return accuracy by knob with the share of the commonest answer, which is the same for all runs."""
+    part = knob_chart_part(task, ACCURACY)
     rows = found.seeds.filter(quantity="majority", subset="all").drop_nulls("knob")
     commonest = alt.Chart(rows.unique("knob").sort("knob").select("knob", "value"))
     guess = commonest.mark_line(color=GREY, strokeDash=[2, 3]).encode(x="knob:Q", y="value:Q")
     said = "Dotted: always giving the commonest answer. The paper prints no values for its figure."
-    return _part(found, ACCURACY, alt.layer(_by_knob(found, ACCURACY), guess), said)
+    chart = alt.layer(cast("alt.LayerChart", part.chart), guess)
+    return replace(part, title="Accuracy by size", chart=chart, caption=f"{part.caption} {said}")
 
 
-def _by_knob(found: Found, column: Column) -> alt.LayerChart | alt.FacetChart:
-    edge = None if found.limit is None else found.limit + 0.5
-    return knob_chart(found.seeds, found.runs, column, legend=_LEGEND, knob=found.knob, edge=edge)
-
-
-def _part(found: Found, column: Column, chart: alt.TopLevelMixin, said: str = "") -> ChartPart:
-    beyond = "Right of the dashed line: larger than in training." if found.limit is not None else ""
-    title = f"{column.title[:1].upper()}{column.title[1:]} by size"
-    caption = " ".join(filter(None, [_MARKS, beyond, said]))
-    return ChartPart(name=column.quantity, title=title, chart=chart, caption=caption)
-
-
-def _table(found: Found, columns: Sequence[Column], title: str, caption: str) -> TablePart:
-    shown = {name: {"variant": variant} for variant, name in NAMES.items() if variant in found.seeds["variant"]}
-    return estimate_table(found.seeds, shown, columns, title=title, first="model", caption=caption)
+def _table(found: Found, columns: tuple[Column, ...], title: str, caption: str) -> TablePart:
+    variants = shown(found.seeds, WORDS)
+    return estimate_table(found.seeds, variants, columns, title=title, first="model", caption=caption)
 
 
 def _rivals(found: Found) -> Section:
     """Return ANIRA-O less each other variant on the same instances."""
     title = "ANIRA-O beside the others on the same instances"
-    rows = pl.concat([found.seeds, found.runs]).filter(quantity="accuracy_above", split="extrapolation")
-    named = rows.with_columns(pl.col("subset").replace(_PAIRS).alias("label"))
-    shown = named.filter(pl.col("knob").is_null()).drop_nulls("value")
-    if shown.is_empty():
-        return Section(title=title, text=["No run shares its seed and its instances with a run of ANIRA-O."])
-    chart = interval_chart(
-        shown, order=list(_PAIRS.values()), title="difference of accuracy beyond training, share of instances"
+    rows = found.both.filter(pl.col("knob").is_null(), quantity="accuracy_above", split="extrapolation")
+    chart = interval_part(
+        labelled(rows, {(name,): words for name, words in _PAIRS.items()}, ["subset"]),
+        name="rivals",
+        title="Accuracy beyond training",
+        axis="difference of accuracy beyond training, share of instances",
+        order=_PAIRS.values(),
     )
-    caption = "Large marks: means over seeds with 95% t intervals; small marks: pairs of runs with the same seed."
-    part = ChartPart(name="rivals", title="Accuracy beyond training", chart=chart, caption=caption)
-    return Section(title=title, parts=[part, _pairs(found)])
-
-
-def _pairs(found: Found) -> TablePart:
-    columns = [Column("accuracy_above", "accuracy"), Column("depth_above", "answer depth")]
+    if chart is None:
+        return Section(title=title, text=["No run shares its seed and its instances with a run of ANIRA-O."])
     compared = found.seeds.filter(quantity="accuracy_above").select("subset", "split", "knob", "n")
-    rows = []
-    for rival, split, knob, seeds in compared.iter_rows():
-        place = f"largest, {knob}" if knob is not None else _PLACES[split]
-        cells = [find(found.seeds, one.quantity, knob=knob, split=split, subset=rival) for one in columns]
-        rows.append([Cell(_PAIRS[rival]), Cell(place), *map(estimate_cell, cells), Cell(str(seeds))])
-    head = [Cell("pair"), Cell("sizes"), *(one.head for one in columns), Cell("seeds")]
-    return TablePart(title="Differences on the same instances", head=head, rows=rows)
+    subjects = {
+        (_PAIRS[rival], f"largest, {knob}" if knob is not None else _PLACES[split], Cell(str(seeds))): {
+            "subset": rival,
+            "split": split,
+            "knob": knob,
+        }
+        for rival, split, knob, seeds in compared.iter_rows()
+    }
+    first = ("pair", "sizes", "seeds")
+    table = "Differences on the same instances"
+    return Section(
+        title=title, parts=[chart, estimate_table(found.seeds, subjects, _PAIR_COLUMNS, title=table, first=first)]
+    )

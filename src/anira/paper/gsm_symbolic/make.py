@@ -5,7 +5,7 @@ from typing import Final
 from anira.paper.gsm_symbolic.measure import measured
 from anira.paper.gsm_symbolic.page import make_page
 from anira.paper.gsm_symbolic.runs import find_models, used_run
-from anira.paper.outcome import write_outcome
+from anira.paper.outcome import write_figure
 from anira.paper.setting import Outcome, Setting
 from anira.sweeps.plan import PlannedRun
 
@@ -17,8 +17,8 @@ def reproduce(setting: Setting) -> Outcome:
     folders = find_models(setting)
     setting.tell(f"measuring {len(folders)} models")
     found = measured(folders)
-    tables, runs = {f"{NAME}.csv": found.table}, [used_run(folder) for folder in folders]
-    return write_outcome(setting, NAME, tables, lambda files: make_page(found, files=files), runs=runs)
+    runs = [used_run(folder) for folder in folders]
+    return write_figure(setting, NAME, make_page(found), {f"{NAME}.csv": found.runs}, runs=runs)
 
 
 def missing(setting: Setting) -> list[PlannedRun]:

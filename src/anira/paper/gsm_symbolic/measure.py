@@ -1,7 +1,6 @@
 """What is read from the records of the models: the tidy table, and each model against the fixed-depth curve."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +8,8 @@ import polars as pl
 
 from anira.measure.gsm_symbolic import above_rows, measure_gsm_symbolic, read_gsm_symbolic
 from anira.measure.records.reading import RunRecords
-from anira.measure.tidy import Row, find, make_table
+from anira.measure.tidy import Row, make_table
+from anira.paper.found import Found
 
 SPLITS: Final = ("Main", "P1", "P2")
 """By knob."""
@@ -17,53 +17,45 @@ FIXED: Final = "fixed"
 _RULE: Final = ["run_id", "select", "threshold"]
 
 
-@dataclass(frozen=True)
-class Found:
-    """All models in numbers."""
-
-    table: pl.DataFrame
-    """The tidy table, by each model's main rule."""
-    models: tuple[str, ...]
-    policies: tuple[str, ...]
-    """What sets the depth of each model."""
-    knobs: tuple[int, ...]
-    reference: str
-    """The model at fixed depth whose curve the others are held against; empty where each has only its own."""
-
-    def row(self, model: str, quantity: str, knob: int | None, subset: str = "all") -> Row:
-        """Return one estimate; where there is none its value is None."""
-        return find(self.table, quantity, knob=knob, subset=subset, run_id=model)
-
-    @property
-    def judged(self) -> list[str]:
-        """The models that choose their depth."""
-        return [name for name, policy in zip(self.models, self.policies, strict=True) if policy != FIXED]
-
-    def above(self, model: str, knob: int, subset: str = "all") -> Row:
-        """Return accuracy less the curve's: that of the fixed model where there is one, or else the model's own."""
-        if self.reference and model in self.judged:
-            return self.row(model, "above_curve", knob, f"{subset}, curve of {self.reference}")
-        return self.row(model, "above_curve", knob, subset)
-
-
 def measured(folders: Sequence[Path], *, draws: int = 1000) -> Found:
-    """Measure models; two folders must not have the same name of a model in them."""
+    """Measure models by their main rules; two folders must not have the same name of a model in them.
+
+    Each model is a run of its own, without other seeds. The words say whose curve the others are held against: that of
+    the first model at fixed depth; empty where each has only its own.
+    """
     runs = read_gsm_symbolic(folders)
     table = measure_gsm_symbolic(folders, draws=draws, runs=runs)
     reference = next((run for run in runs if run.main.labels.policy == FIXED and len(run.forced) > 1), None)
     if reference is not None:
         table = pl.concat([table, make_table(_against(runs, reference))])
     rules = table.filter(quantity="max_depth").select(_RULE)
-    return Found(
-        table.join(rules, on=_RULE, how="semi", nulls_equal=True),
-        tuple(run.main.labels.run_id for run in runs),
-        tuple(run.main.labels.policy for run in runs),
-        tuple(table["knob"].drop_nulls().unique().sort().to_list()),
-        "" if reference is None else reference.main.labels.run_id,
-    )
+    main = table.join(rules, on=_RULE, how="semi", nulls_equal=True)
+    return Found(main, main, words={"reference": "" if reference is None else reference.main.labels.run_id})
 
 
 def _against(runs: Sequence[RunRecords], reference: RunRecords) -> Iterator[Row]:
     for run in runs:
         if run.main.labels.policy != FIXED:
             yield from above_rows(run.main, reference.forced, of=reference.main.labels.run_id)
+
+
+def models(found: Found) -> dict[str, str]:
+    """Return the models, and what sets the depth of each."""
+    return dict(found.runs.select("run_id", "policy").unique(maintain_order=True).iter_rows())
+
+
+def judged(found: Found) -> list[str]:
+    """Return the models that choose their depth."""
+    return [name for name, policy in models(found).items() if policy != FIXED]
+
+
+def knobs(found: Found) -> list[int]:
+    """Return the splits that were evaluated."""
+    return found.runs["knob"].drop_nulls().unique().sort().to_list()
+
+
+def above(found: Found, model: str, knob: int) -> Row:
+    """Return accuracy less the curve's: that of the fixed model where there is one, or else the model's own."""
+    reference = found.words["reference"]
+    subset = f"all, curve of {reference}" if reference and model in judged(found) else "all"
+    return found.row("above_curve", run_id=model, knob=knob, subset=subset)

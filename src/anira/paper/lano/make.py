@@ -4,17 +4,20 @@ Each run writes strings of its own, from <bos> to <eos>; the parser reads them, 
 found.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
-from anira.config import UserError
 from anira.evaluation import EvaluationConfig, SentencesConfig, evaluate, evaluate_sentences
+from anira.measure import DRAWS, make_table
+from anira.measure.claims.lano import judge_work
+from anira.measure.lano import lano_rows
 from anira.paper.files import file_of_run, is_complete, records_folder, write_table
-from anira.paper.found_runs import runs_of
-from anira.paper.lano.measure import NAMES, Source, measured
+from anira.paper.found import Found, found_in
 from anira.paper.lano.page import make_page
 from anira.paper.lano.untrained import MODELS, untrained_depths
-from anira.paper.outcome import write_outcome
+from anira.paper.outcome import write_figure
+from anira.paper.runs import figure_runs
 from anira.paper.setting import Outcome, Setting, UsedRun
 from anira.tasks.lano import Lano, entropy_floor, length_distribution
 from anira.training import RunFolder
@@ -36,27 +39,43 @@ class Size(NamedTuple):
 SIZES: Final = {"smoke": Size(40, 40), "cpu": Size(2000, 500), "paper": Size(2000, 1000)}
 
 
+class Source(NamedTuple):
+    """The records of one run."""
+
+    strings: Path
+    """What it wrote."""
+    held_out: Path
+    """True sentences that it read."""
+    untrained: Path | None
+    """Depths that untrained models gave its strings."""
+    floor: float
+    """The least cross-entropy that any model can have, in nats per token."""
+
+
 def reproduce(setting: Setting) -> Outcome:
     """Make lano.html, .csv and .json."""
-    used = [run for variant in NAMES for run in runs_of(f"lano-{variant}-{setting.scale}", setting)]
-    sources = [_source(run, SIZES[setting.scale], setting) for run in used]
-    setting.tell(f"measuring {len(used)} runs")
-    made = measured(sources)
-    return write_outcome(
-        setting,
-        NAME,
-        {f"{NAME}.csv": made.runs, f"{NAME}-seeds.csv": made.seeds},
-        lambda files: make_page(made, scale=setting.scale, files=files),
-        runs=used,
-        claims={"follows-complexity": made.claims},
+    runs = figure_runs(NAME, setting)
+    sources = [_source(run, SIZES[setting.scale], setting) for run in runs]
+    setting.tell(f"measuring {len(runs)} runs")
+    found = measured(sources)
+    return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs, claims=found.claims)
+
+
+def measured(sources: Sequence[Source], *, draws: int = DRAWS) -> Found:
+    """Measure runs that differ in variant and seed."""
+    table = make_table(
+        row
+        for one in sources
+        for row in lano_rows(one.strings, one.held_out, one.untrained, floor=one.floor, draws=draws)
     )
+    return found_in(table, {"follows-complexity": judge_work(table)})
 
 
 def _source(run: UsedRun, size: Size, setting: Setting) -> Source:
     """Return the records of a run; what is missing is made now."""
     strings = records_folder(run, f"strings-n{size.strings}", setting)
     held_out = records_folder(run, f"held-out-n{size.held_out}", setting)
-    grammar = _task(run.folder).grammar()
+    grammar = cast("Lano", RunFolder(run.folder).read_config().make_task()).grammar()
     if not (is_complete(strings) and is_complete(held_out)):
         setting.tell(f"{run.preset}: {size.strings} strings from {run.folder}")
         marks = 2  # <bos> and <eos>
@@ -75,10 +94,3 @@ def _make_records(folder: Path, size: Size, longest: int, strings: Path, held_ou
     subject = subject_of(config, step)
     evaluate_sentences(model, task, SentencesConfig(count=size.strings, longest=longest), subject, strings)
     evaluate(model, task, EvaluationConfig(knobs=task.knob.seen, count=size.held_out), subject, held_out)
-
-
-def _task(folder: Path) -> Lano:
-    task = RunFolder(folder).read_config().make_task()
-    if not isinstance(task, Lano):
-        raise UserError(f"{folder} is a run of task {task.name!r}, not of lano")
-    return task

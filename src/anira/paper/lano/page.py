@@ -1,20 +1,14 @@
 """The page: whether expected depth follows the parser's work, proxy by proxy, beside the paper and untrained models."""
 
-from collections.abc import Sequence
 from typing import Final
-
-import altair as alt
-import polars as pl
 
 from anira.measure.claims.lano import JUDGED
 from anira.measure.lano import PROXIES, subset
-from anira.measure.tidy import Row, find
-from anira.paper.lano.measure import NAMES, Found
-from anira.site import SMOKE, Cell, ChartPart, Page, Section, TablePart, read_notes
-from anira.site.charts import Legend
-from anira.site.style import GREY
-from anira.site.tables import Column, estimate_cell, estimate_table, null_cell
-from anira.site.verdicts import claim_note, claims_badge, verdict_lines
+from anira.paper.found import Found
+from anira.site import Cell, ChartPart, Page, Section, TablePart
+from anira.site.charts import MARKS, interval_part, labelled
+from anira.site.tables import Column, estimate_table
+from anira.site.verdicts import NAMES, claim_note, claims_badge, shown, verdict_lines
 
 PAPER: Final = {
     "active_gamma_slice": {"anira-e": 0.666, "anira-o": 0.456},
@@ -43,145 +37,101 @@ _COLUMNS: Final = (
     ("work", "shifted", "reads"),
     ("work_given_token", "shifted, given token", "reads"),
 )
+"""Quantity, title, and which depth a token is compared with."""
 _NULLS: Final = (
-    ("work", "untrained, pooled"),
-    ("work_given_token", "untrained, given last token"),
-    ("work_shuffled", "shuffled, pooled"),
-    ("work_within", "shuffled, within strings"),
+    Column("work", "untrained, pooled", null=True),
+    Column("work_given_token", "untrained, given last token", null=True),
+    Column("work_shuffled", "shuffled, pooled", null=True),
+    Column("work_within", "shuffled, within strings", null=True),
 )
 _VERDICTS: Final = {
     "supported": "Expected depth follows the parser's work, more than in untrained models, in {}.",
     "contradicted": "Expected depth does not follow the parser's work more than in untrained models in {}.",
 }
-_MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds; grey bars: untrained models."
 _NOTHING: Final = "No run has such tokens with depths and proxies that vary: there is nothing to correlate."
 
 
-def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+def make_page(found: Found) -> Page:
     """Return the page."""
+    claims = found.claims["follows-complexity"]
     return Page(
         title="LANO: does depth follow the parser's work?",
-        badge=claims_badge(found.claims),
-        answer=[*answer(found), *[SMOKE] * (scale == "smoke")],
+        badge=claims_badge(claims),
+        answer=answer(found),
         lead=_chart(found, "work_given_token", "possible", "predicts", "given the last token"),
-        verdicts=[claim_note(claim) for claim in found.claims],
+        verdicts=[claim_note(claim) for claim in claims],
         sections=[
             *(_section(found, name, is_open=i == 0) for i, name in enumerate(SETS)),
             Section(title="Have the runs learned the language?", parts=[_learned_table(found)]),
-            Section(title="How to read this page", notes=read_notes("anira.paper.lano")),
         ],
-        files=files,
-        command=f"anira reproduce lano --scale {scale}",
     )
 
 
 def answer(found: Found) -> list[str]:
     """Say where depth follows the parser's work, and what each model's correlation is beside untrained models."""
-    rows = {name: _judged(found, variant) for variant, name in _shown(found).items()}
+    rows = {name: found.row("work_given_token", subset=JUDGED, **labels) for name, labels in shown(found.seeds).items()}
     told = [
         f"{name}: expected depth and the parser's multiplications correlate by {row['value']:+z.2f} among positions "
         f"that read the same token; in untrained models by {row['null_low']:+z.2f} to {row['null_high']:+z.2f}."
         for name, row in rows.items()
         if row["value"] is not None and row["null_low"] is not None
     ]
-    return [*verdict_lines(found.claims, _VERDICTS), *told]
+    return [*verdict_lines(found.claims["follows-complexity"], _VERDICTS), *told]
 
 
 def _section(found: Found, token_set: str, *, is_open: bool) -> Section:
-    charts = [
-        _chart(found, "work", token_set, "predicts", "over all tokens, as in the paper"),
-        _chart(found, "work_given_token", token_set, "predicts", "given the last token") if not is_open else None,
-        _chart(found, "work", token_set, "reads", "shifted: depth where the token is read"),
-    ]
-    shown = [chart for chart in charts if chart is not None]
-    if not shown:
+    wanted = [("work", "predicts", "over all tokens, as in the paper")]
+    wanted += [] if is_open else [("work_given_token", "predicts", "given the last token")]
+    wanted += [("work", "reads", "shifted: depth where the token is read")]
+    charts = [_chart(found, what, token_set, alignment, title) for what, alignment, title in wanted]
+    drawn = [chart for chart in charts if chart is not None]
+    if not drawn:
         return Section(title=SETS[token_set], text=[_NOTHING], open=is_open)
-    return Section(title=SETS[token_set], parts=[*shown, _table(found, token_set)], open=is_open)
+    return Section(title=SETS[token_set], parts=[*drawn, _table(found, token_set)], open=is_open)
 
 
 def _chart(found: Found, quantity: str, token_set: str, alignment: str, title: str) -> ChartPart | None:
-    """Return a quantity by proxy; nothing where no run has it."""
-    rows = pl.concat([_rows(found, quantity, subset(token_set, alignment, proxy), proxy) for proxy in PROXIES])
-    if rows.is_empty():
-        return None
-    paper = _paper() if (quantity, alignment) == ("work", "predicts") else None
-    return ChartPart(
+    """Return a quantity by proxy and model, above the range of untrained models; nothing where no run has it."""
+    names = {
+        (subset(token_set, alignment, proxy), variant): f"{words}, {name}"
+        for proxy, words in PROXIES.items()
+        for variant, name in NAMES.items()
+    }
+    papers = (quantity, alignment) == ("work", "predicts")
+    return interval_part(
+        labelled(found.both.filter(quantity=quantity), names, ["subset", "variant"]),
         name=f"{token_set}-{alignment}-{quantity}",
         title=f"Rank correlation of expected depth with the parser's work, {title}",
-        chart=work_chart(rows, paper, Legend(NAMES)),
-        caption=f"{SETS[token_set]}. {_MARKS}" + (" Hollow marks: the paper." if paper is not None else ""),
+        axis="rank correlation (Spearman)",
+        order=names.values(),
+        caption=f"{SETS[token_set]}. {MARKS} Grey bars: untrained models.",
+        paper={
+            names[subset(token_set, alignment, proxy), variant]: value
+            for proxy, own in PAPER.items()
+            for variant, value in own.items()
+            if papers
+        },
+        nulls=True,
     )
-
-
-def work_chart(rows: pl.DataFrame, paper: pl.DataFrame | None, legend: Legend) -> alt.TopLevelMixin:
-    """Return correlations by proxy and model, above the range of untrained models."""
-    y = alt.Y("proxy:N", title=None, sort=list(PROXIES.values()), axis=alt.Axis(labelLimit=200))
-    offset = alt.YOffset("label:N", sort=list(legend.names.values()))
-    x = alt.X("value:Q", title="rank correlation (Spearman)", scale=alt.Scale(zero=True))
-    tips = ["proxy:N", "label:N", "value:Q", "low:Q", "high:Q"]
-    means, single = rows.filter(pl.col("seed").is_null()), rows.drop_nulls("seed")
-    base = alt.Chart(means).encode(y=y, yOffset=offset)
-    ranges = base.transform_filter("isValid(datum.null_low)").mark_bar(color=GREY, opacity=0.35, height=14)
-    layers: list[alt.Chart] = [
-        alt.Chart(means).mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(0)),
-        ranges.encode(x="null_low:Q", x2="null_high:Q", tooltip=["label:N", "null_low:Q", "null_high:Q"]),
-        base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", color=legend.colour),
-        alt.Chart(single)
-        .mark_point(size=25, opacity=0.7)
-        .encode(x=x, y=y, yOffset=offset, color=legend.colour, tooltip=["seed:O", *tips]),
-        base.mark_point(filled=True, size=90, opacity=1).encode(
-            x=x, color=legend.colour, shape=legend.shape, tooltip=tips
-        ),
-    ]
-    if paper is not None:
-        hollow = alt.Chart(paper).mark_point(filled=False, size=110, strokeWidth=2)
-        tips = ["proxy:N", "label:N", "value:Q"]
-        layers.append(hollow.encode(x=x, y=y, yOffset=offset, color=legend.colour, shape=legend.shape, tooltip=tips))
-    return alt.layer(*layers)
-
-
-def _rows(found: Found, quantity: str, own: str, proxy: str) -> pl.DataFrame:
-    both = pl.concat([found.seeds, found.runs]).filter(quantity=quantity, subset=own).drop_nulls("value")
-    columns = ("seed", "value", "low", "high", "null_low", "null_high")
-    return Legend(NAMES).of(both).select("label", pl.lit(PROXIES[proxy]).alias("proxy"), *columns)
-
-
-def _paper() -> pl.DataFrame:
-    rows = [(PROXIES[proxy], NAMES[name], value) for proxy, own in PAPER.items() for name, value in own.items()]
-    return pl.DataFrame(rows, schema=["proxy", "label", "value"], orient="row")
 
 
 def _table(found: Found, token_set: str) -> TablePart:
     """Return all correlations of one set of tokens, and what untrained models and shuffled depths have."""
     rows = []
     for proxy, words in PROXIES.items():
-        for variant, name in _shown(found).items():
-            places = {alignment: subset(token_set, alignment, proxy) for alignment in ("predicts", "reads")}
-            cells = [find(found.seeds, what, subset=places[how], variant=variant) for what, _, how in _COLUMNS]
-            nulls = [find(found.seeds, what, subset=places["predicts"], variant=variant) for what, _ in _NULLS]
-            paper = PAPER.get(proxy, {}).get(variant)
-            shown = Cell("-" if paper is None else f"{paper:+.3f}")
-            rows.append([Cell(words), Cell(name), shown, *map(estimate_cell, cells), *map(null_cell, nulls)])
-    heads = [Column(what, title).head for what, title, _ in _COLUMNS]
-    head = [Cell("proxy"), Cell("model"), Cell("paper"), *heads, *(Cell(title) for _, title in _NULLS)]
-    return TablePart(title=SETS[token_set], head=head, rows=rows, caption=_size(found, token_set))
-
-
-def _judged(found: Found, variant: str) -> Row:
-    return find(found.seeds, "work_given_token", subset=JUDGED, variant=variant)
-
-
-def _size(found: Found, token_set: str) -> str:
-    rows = found.runs.filter(quantity="strings", subset=token_set)
-    return f"{rows['n'].sum():,} tokens of {rows['value'].sum():,.0f} strings in all runs. Means over seeds."
+        places = {how: subset(token_set, how, proxy) for how in ("predicts", "reads")}
+        columns = [Column(what, title, places[how]) for what, title, how in _COLUMNS]
+        columns += [one._replace(subset=places["predicts"]) for one in _NULLS]
+        for name, labels in shown(found.seeds).items():
+            paper = PAPER.get(proxy, {}).get(labels["variant"])
+            known = Cell("-" if paper is None else f"{paper:+.3f}")
+            rows.append([Cell(words), Cell(name), known, *(one.cell(found.seeds, labels) for one in columns)])
+    head = [*map(Cell, ("proxy", "model", "paper")), *(one.head for one in columns)]
+    counts = found.runs.filter(quantity="strings", subset=token_set)
+    size = f"{counts['n'].sum():,} tokens of {counts['value'].sum():,.0f} strings in all runs. Means over seeds."
+    return TablePart(title=SETS[token_set], head=head, rows=rows, caption=size)
 
 
 def _learned_table(found: Found) -> TablePart:
-    subjects = {name: {"variant": variant} for variant, name in _shown(found).items()}
     caption = "Of the strings that each run wrote; cross-entropy of sentences kept from training. Means over seeds."
-    return estimate_table(found.seeds, subjects, _LEARNED, title="Strings", first="model", caption=caption)
-
-
-def _shown(found: Found) -> dict[str, str]:
-    """Return the variants that have runs, in the order of their claims, and what they are called."""
-    return {name: NAMES[name] for name in found.runs["variant"].unique(maintain_order=True)}
+    return estimate_table(found.seeds, shown(found.seeds), _LEARNED, title="Strings", first="model", caption=caption)

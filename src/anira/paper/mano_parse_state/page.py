@@ -1,19 +1,32 @@
 """The page: whether depth at MANO's question tokens follows the state of the parse, and whether it follows work."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections import Counter
+from itertools import cycle, product
+from typing import Any, Final
 
 import altair as alt
 import polars as pl
 
-from anira.measure.tidy import find
-from anira.paper.mano_parse_state.measure import NAMES, PAPER, PAPER_R2, Found
-from anira.site import SMOKE, Cell, ChartPart, Page, Section, TablePart, read_notes
-from anira.site.charts import Legend, interval_chart
+from anira.measure.claims.verdict import Claim
+from anira.paper.found import Found
+from anira.site import Cell, ChartPart, Page, Section, TablePart
+from anira.site.charts import MARKS, Legend, interval_part, labelled, seed_layers
 from anira.site.style import COLOURS
-from anira.site.tables import Column, estimate_cell, estimate_table, null_cell
-from anira.site.verdicts import claim_note, claims_badge
+from anira.site.tables import MEANS, Column, estimate_cell, estimate_table, null_cell
+from anira.site.verdicts import NAMES, claim_note, claims_badge, named, shown
 
+PAPER: Final = {
+    "operand r=1 constant": 2.678,
+    "operand r=2 constant": 1.511,
+    "operator r=0 constant": 1.000,
+    "operator r=1 constant": 4.088,
+    "operator r=1 s_t": 0.625,
+    "operator r=1 d_t": 0.261,
+    "operator r=2 constant": 1.104,
+    "operator r=2 d_t": 0.337,
+}
+"""Term of the piecewise model -> the paper's coefficient for ANIRA-E."""
+PAPER_R2: Final = 0.63
 _LEGEND: Final = Legend(NAMES)
 _MEASURES: Final = {"": "exit depth", "expected_": "expected depth"}
 _CONTRASTS: Final = {
@@ -30,21 +43,23 @@ _SHARES: Final = {
     "beyond_model": "position, of what the model leaves",
 }
 _WORK: Final = {"height": "one more of the tree's height", "steps": "one more step"}
-_CAPTION: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
+_BOTH: Final = {"state_depth": "mean", "state_deviation": "standard deviation over tokens"}
+_EFFECTS: Final = (
+    Column("work_slope", "exit depth"),
+    Column("expected_work_slope", "expected depth"),
+    Column("work_accuracy", "accuracy"),
+)
 
 
-def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
+def make_page(found: Found) -> Page:
     """Return the page."""
     held = [prefix for prefix in _MEASURES if f"{prefix}state_depth" in found.seeds["quantity"]]
     return Page(
         title="MANO: is the question solved while it is read?",
-        badge=claims_badge(list(found.claims.values()), "differences follow the parse"),
-        answer=[*_answer(found), *[SMOKE] * (scale == "smoke")],
+        badge=claims_badge([claim for _, claim in _claims(found)], "differences follow the parse"),
+        answer=_answer(found),
         lead=_lead(found),
-        verdicts=[
-            claim_note(claim, f"{_name(setting)}, {_CONTRASTS[name, form]}")
-            for (setting, name, form), claim in found.claims.items()
-        ],
+        verdicts=[claim_note(claim, f"{_model_of(claim)}, {_CONTRASTS[place]}") for place, claim in _claims(found)],
         sections=[
             Section(title="Differences between states", parts=[_contrasts(found, held)], open=True),
             _states(found, held),
@@ -59,11 +74,17 @@ def make_page(found: Found, *, scale: str, files: Sequence[str]) -> Page:
                 parts=[_explained(found, prefix) for prefix in held],
             ),
             _work(found),
-            Section(title="How to read this page", notes=read_notes("anira.paper.mano_parse_state")),
         ],
-        files=files,
-        command=f"anira reproduce mano-parse-state --scale {scale}",
     )
+
+
+def _claims(found: Found) -> list[tuple[tuple[str, str], Claim]]:
+    """Return each claim with the contrast that it is about."""
+    return list(zip(cycle(_CONTRASTS), found.claims["reads-while-solving"], strict=False))
+
+
+def _model_of(claim: Claim) -> str:
+    return named(claim.experiment.split()[1])
 
 
 def _answer(found: Found) -> list[str]:
@@ -72,203 +93,146 @@ def _answer(found: Found) -> list[str]:
         "plain": "Depth of question tokens rises with the state of the parse: {}.",
         "matched": "The same among tokens at equal position and d_t, where counting positions gives zero: {}.",
     }
-    lines = [text.format(_counted(found, form)) for form, text in questions.items()]
     effects = [
-        f"{NAMES[one]} {_cell(found, 'expected_work_slope', 'height', one).text} and "
-        f"{_cell(found, 'expected_slope', 'all', one).text}"
-        for one in _variants(found)
+        f"{name} {' and '.join(estimate_cell(found.row(what, subset=subset, **labels)).text for what, subset in _L)}"
+        for name, labels in shown(found.seeds).items()
     ]
     what = "One more of the tree's height at equal L, and one more of L, change the answer's expected depth by"
-    return [*lines, f"{what}: {'; '.join(effects)}."]
+    return [*(text.format(_counted(found, form)) for form, text in questions.items()), f"{what}: {'; '.join(effects)}."]
+
+
+_L: Final = (("expected_work_slope", "height"), ("expected_slope", "all"))
 
 
 def _counted(found: Found, form: str) -> str:
     """Count verdicts by model, as in `ANIRA-E 1 supported, 1 inconclusive`."""
-    words: dict[str, list[str]] = {}
-    for (setting, _, one), claim in found.claims.items():
-        if one == form:
-            words.setdefault(_name(setting), []).append(claim.verdict.word)
-    counts = {name: [f"{own.count(word)} {word}" for word in dict.fromkeys(own)] for name, own in words.items()}
-    return "; ".join(f"{name} {', '.join(own)}" for name, own in counts.items())
+    words: dict[str, Counter[str]] = {}
+    for (_, own), claim in _claims(found):
+        if own == form:
+            words.setdefault(_model_of(claim), Counter())[claim.verdict.word] += 1
+    counts = {name: ", ".join(f"{n} {word}" for word, n in own.items()) for name, own in words.items()}
+    return "; ".join(f"{name} {own}" for name, own in counts.items())
 
 
 def _lead(found: Found) -> ChartPart | None:
-    subjects = {
+    names = {
         (variant, *key): f"{NAMES[variant]}: {words}"
         for key, words in _CONTRASTS.items()
-        for variant in _variants(found)
+        for variant in NAMES
+        if variant in found.seeds["variant"]
     }
-    label = pl.concat_str("variant", "quantity", "subset", separator="|")
-    names = {"|".join(key): words for key, words in subjects.items()}
-    rows = pl.concat([found.seeds, found.runs]).with_columns(label=label).filter(pl.col("label").is_in(list(names)))
-    shown = rows.drop_nulls("value").with_columns(pl.col("label").replace(names))
-    if shown.is_empty():
-        return None
-    paper = [(name, PAPER["operator r=1 s_t"]) for key, name in subjects.items() if key == _PAPERS]
-    return ChartPart(
+    return interval_part(
+        labelled(found.both, names, ["variant", "quantity", "subset"]),
         name="contrasts",
         title="Depth that the state of the parse adds",
-        chart=interval_chart(
-            shown.select("label", "seed", "value", "low", "high", "null_low", "null_high"),
-            order=[name for name in subjects.values() if name in set(shown["label"])],
-            title="exit depth, iterations",
-            paper=pl.DataFrame(paper, schema=["label", "value"], orient="row"),
-        ),
-        caption=f"{_CAPTION} Grey: what depths shuffled within questions give. Hollow: the paper. A difference that "
-        "cannot be made is left out, and the table below says why.",
+        axis="exit depth, iterations",
+        order=names.values(),
+        caption=f"{MARKS} Grey: what depths shuffled within questions give. A difference that cannot be made is left "
+        "out, and the table below says why.",
+        paper={f"ANIRA-E: {_CONTRASTS['completed_slope', 'plain']}": PAPER["operator r=1 s_t"]},
+        nulls=True,
     )
 
 
-_PAPERS: Final = ("anira-e", "completed_slope", "plain")
-
-
-def _contrasts(found: Found, held: Sequence[str]) -> TablePart:
+def _contrasts(found: Found, held: list[str]) -> TablePart:
     rows = []
     for (name, form), words in _CONTRASTS.items():
-        for variant in _variants(found):
-            own = [find(found.seeds, prefix + name, subset=form, variant=variant) for prefix in held]
+        for model, labels in shown(found.seeds).items():
+            own = [found.row(prefix + name, subset=form, **labels) for prefix in held]
             pairs = [cell for row in own for cell in (estimate_cell(row), null_cell(row))]
-            rows.append([Cell(words), Cell(NAMES[variant]), *pairs])
+            rows.append([Cell(words), Cell(model), *pairs])
     heads = [Cell(text) for prefix in held for text in (_MEASURES[prefix], "shuffled")]
-    return TablePart(
-        title="Differences between states, iterations",
-        caption="Means over seeds with 95% t intervals; beside them the range that shuffled depth gives.",
-        head=[Cell("difference"), Cell("model"), *heads],
-        rows=rows,
+    title, caption = (
+        "Differences between states, iterations",
+        f"{MEANS} Beside them the range that shuffled depth gives.",
     )
+    return TablePart(title=title, caption=caption, head=[Cell("difference"), Cell("model"), *heads], rows=rows)
 
 
-def _states(found: Found, held: Sequence[str]) -> Section:
+def _states(found: Found, held: list[str]) -> Section:
     if not any(found.runs.filter(quantity="state_depth")["n"]):
         return Section(title="Depth by state", text=["No run has answered a question right: there are no tokens."])
-    parts: list[ChartPart | TablePart] = []
-    for prefix in held:
-        parts += [_states_chart(found, prefix), _states_table(found, prefix)]
-    sizes = [int(one.partition(" s=")[2]) for one in _subsets(found, "state_depth") if " s=" in one]
+    subsets = found.seeds.filter(quantity="state_depth")["subset"].unique(maintain_order=True).to_list()
+    sizes = [int(one.partition(" s=")[2]) for one in subsets if " s=" in one]
     reach = f"At operators with r_t = 1, s_t is at most {max(sizes)}. " if sizes else ""
+    parts = [make(found, prefix, subsets) for prefix in held for make in (_states_chart, _states_table)]
     return Section(title="Depth by state", text=[f"{reach}In the paper questions have 3 to 16 operators."], parts=parts)
 
 
-def _states_chart(found: Found, prefix: str) -> ChartPart:
+def _states_chart(found: Found, prefix: str, subsets: list[str]) -> ChartPart:
     """Draw each state in its place, the models side by side."""
-    seeds, runs = (
-        _LEGEND.of(table.filter(quantity=f"{prefix}state_depth").drop_nulls("value")).with_columns(
-            pl.col("subset").map_elements(_state, pl.String)
-        )
+    means, single = (
+        _LEGEND.of(table.filter(quantity=f"{prefix}state_depth").drop_nulls("value"))
+        .with_columns(pl.col("subset").map_elements(_state, pl.String))
+        .select("label", "seed", "subset", "value", "low", "high")
         for table in (found.seeds, found.runs)
     )
-    order = [_state(one) for one in _subsets(found, f"{prefix}state_depth")]
+    order = [_state(one) for one in subsets]
     x = alt.X("subset:N", title="state before the token", sort=order, axis=alt.Axis(labelAngle=-30, labelLimit=200))
-    above = f"{_MEASURES[prefix]}, iterations"
-    y = alt.Y("value:Q", title=above, scale=alt.Scale(zero=False))
-    offset, tips = alt.XOffset("label:N"), ["label:N", "subset:N", "value:Q", "low:Q", "high:Q"]
-    base = alt.Chart(seeds.select("label", "subset", "value", "low", "high")).encode(
-        x=x, xOffset=offset, color=_LEGEND.colour
-    )
-    layers = [
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=above), y2="high:Q"),
-        base.mark_point(filled=True, size=80).encode(y=y, shape=_LEGEND.shape, tooltip=tips),
-        alt.Chart(runs.select("label", "subset", "seed", "value"))
-        .mark_point(size=20, opacity=0.6)
-        .encode(x=x, xOffset=offset, y=y, color=_LEGEND.colour, tooltip=["label:N", "seed:O", "value:Q"]),
-    ]
-    caption = _CAPTION
+    y = alt.Y("value:Q", title=f"{_MEASURES[prefix]}, iterations", scale=alt.Scale(zero=False))
+    place: dict[str, Any] = {"xOffset": alt.XOffset("label:N")}
+    tips = ["label:N", "subset:N", "value:Q"]
+    layers = seed_layers(means, single, x, y, tips, color=_LEGEND.colour, shape=_LEGEND.shape, **place)
+    caption = MARKS
     if not prefix:
-        layers.append(_paper_states(x, y, offset))
+        marks = alt.Chart(_paper_states()).mark_point(size=90, strokeWidth=2, shape="diamond", color=COLOURS[0])
+        layers.append(marks.encode(x=x, y=y, tooltip=tips, **place))
         caption += " Hollow: the paper's model of ANIRA-E, where it is a constant."
     title = f"{_MEASURES[prefix].capitalize()} by the state of the parse"
     return ChartPart(name=f"{prefix}states", title=title, chart=alt.layer(*layers), caption=caption)
 
 
-def _paper_states(x: alt.X, y: alt.Y, offset: alt.XOffset) -> alt.Chart:
-    """Mark the paper's depth in the states for which its model has one number and no slope."""
+def _paper_states() -> pl.DataFrame:
+    """Return the paper's depth in the states for which its model has one number and no slope."""
     states = [term.removesuffix(" constant") for term in PAPER if term.endswith("constant")]
     flat = [one for one in states if not any(f"{one} {slope}" in PAPER for slope in ("s_t", "d_t"))]
     rows = [(NAMES["anira-e"], _state(one), PAPER[f"{one} constant"]) for one in flat]
-    table = pl.DataFrame(rows, schema=["label", "subset", "value"], orient="row")
-    marks = alt.Chart(table).mark_point(size=90, filled=False, strokeWidth=2, shape="diamond", color=COLOURS[0])
-    made: alt.Chart = marks.encode(x=x, xOffset=offset, y=y, tooltip=["label:N", "subset:N", "value:Q"])
-    return made
+    return pl.DataFrame(rows, schema=["label", "subset", "value"], orient="row")
 
 
-def _states_table(found: Found, prefix: str) -> TablePart:
-    rows = [
-        [
-            Cell(_state(one)),
-            *(_cell(found, prefix + name, one, variant) for variant in _variants(found) for name in _BOTH),
-        ]
-        for one in _subsets(found, f"{prefix}state_depth")
+def _states_table(found: Found, prefix: str, subsets: list[str]) -> TablePart:
+    columns = [
+        Column(prefix + name, f"{model}: {words}", labels=labels)
+        for model, labels in shown(found.seeds).items()
+        for name, words in _BOTH.items()
     ]
-    head = [Cell(f"{NAMES[variant]}: {words}") for variant in _variants(found) for words in _BOTH.values()]
-    return TablePart(title=f"Depth by state, {_MEASURES[prefix]}", head=[Cell("state"), *head], rows=rows)
-
-
-_BOTH: Final = {"state_depth": "mean", "state_deviation": "standard deviation over tokens"}
+    subjects = {_state(one): {"subset": one} for one in subsets}
+    return estimate_table(found.seeds, subjects, columns, title=f"Depth by state, {_MEASURES[prefix]}", first="state")
 
 
 def _model(found: Found, prefix: str) -> TablePart:
-    variants = _variants(found)
-    rows = [
-        [
-            Cell(_state(" ".join(term.split()[:2]))),
-            Cell(term.split()[2]),
-            Cell(f"{value:.3f}"),
-            *(_cell(found, f"{prefix}parse_term", term, variant) for variant in variants),
-        ]
+    subjects = {
+        (_state(term.rpartition(" ")[0]), term.split()[2], f"{value:.3f}"): {"subset": term}
         for term, value in PAPER.items()
-    ]
-    head = [Cell("branch"), Cell("term"), Cell("paper"), *(Cell(NAMES[variant]) for variant in variants)]
-    return TablePart(title=f"Coefficients, {_MEASURES[prefix]}", head=head, rows=rows)
+    }
+    columns = [Column(f"{prefix}parse_term", name, labels=labels) for name, labels in shown(found.seeds).items()]
+    title = f"Coefficients, {_MEASURES[prefix]}"
+    return estimate_table(found.seeds, subjects, columns, title=title, first=("branch", "term", "paper"))
 
 
 def _explained(found: Found, prefix: str) -> TablePart:
     columns = [Column(f"{prefix}parse_r2", words, name) for name, words in _SHARES.items()]
-    shuffled = [columns[0], columns[3]]
-    return estimate_table(
-        found.seeds,
-        {NAMES[name]: {"variant": name} for name in _variants(found)},
-        columns,
-        title=f"Shares of variance, {_MEASURES[prefix]}",
-        first="model",
-        heads=[Cell("shuffled", one.title) for one in shuffled],
-        more=lambda name: [
-            null_cell(find(found.seeds, one.quantity, subset=one.subset, variant=_variant(name))) for one in shuffled
-        ],
-    )
+    shuffled = [one._replace(title="shuffled", small=one.title, null=True) for one in (columns[0], columns[3])]
+    title = f"Shares of variance, {_MEASURES[prefix]}"
+    return estimate_table(found.seeds, shown(found.seeds), [*columns, *shuffled], title=title, first="model")
 
 
 def _work(found: Found) -> Section:
     """Set the effect of work at equal L beside that of L."""
     rows = []
-    for variant in _variants(found):
-        size = [_cell(found, name, "all", variant) for name in ("slope", "expected_slope")]
-        rows.append([Cell(NAMES[variant]), Cell("one more of L"), Cell("all"), *size, Cell("-")])
-        knobs = found.seeds.filter(quantity="work_slope", variant=variant)["knob"].unique().sort().to_list()
-        for work, words in _WORK.items():
-            for knob in knobs:
-                at = Cell("equal L" if knob is None else f"L = {knob}")
-                rows.append([Cell(NAMES[variant]), Cell(words), at, *_effects(found, work, variant, knob)])
-    head = ["model", "effect of", "at", "exit depth", "expected depth", "accuracy, points"]
+    for name, labels in shown(found.seeds).items():
+        size = [estimate_cell(found.row(what, **labels)) for what in ("slope", "expected_slope")]
+        rows.append([Cell(name), Cell("one more of L"), Cell("all"), *size, Cell("-")])
+        knobs = found.seeds.filter(quantity="work_slope", **labels)["knob"].unique().sort().to_list()
+        for work, knob in product(_WORK, knobs):
+            at = Cell("equal L" if knob is None else f"L = {knob}")
+            asked = {**labels, "subset": work, "knob": knob}
+            rows.append([Cell(name), Cell(_WORK[work]), at, *(one.cell(found.seeds, asked) for one in _EFFECTS)])
+    head = [*map(Cell, ("model", "effect of", "at")), *(one.head for one in _EFFECTS)]
+    text = "At equal L a harder question should get more depth. If only L moves depth, depth follows size, not work."
     return Section(
-        title="Size or work?",
-        text=[
-            "At equal L a harder question should get more depth. If only L moves depth, depth follows size, not work."
-        ],
-        parts=[TablePart(title="Effect on the answer", head=[Cell(one) for one in head], rows=rows)],
+        title="Size or work?", text=[text], parts=[TablePart(title="Effect on the answer", head=head, rows=rows)]
     )
-
-
-def _effects(found: Found, work: str, variant: str, knob: int | None) -> list[Cell]:
-    names = ("work_slope", "expected_work_slope", "work_accuracy")
-    return [estimate_cell(find(found.seeds, name, subset=work, variant=variant, knob=knob)) for name in names]
-
-
-def _cell(found: Found, quantity: str, subset: str, variant: str) -> Cell:
-    return estimate_cell(find(found.seeds, quantity, subset=subset, variant=variant))
-
-
-def _subsets(found: Found, quantity: str) -> list[str]:
-    return found.seeds.filter(quantity=quantity)["subset"].unique(maintain_order=True).to_list()
 
 
 def _state(subset: str) -> str:
@@ -278,15 +242,3 @@ def _state(subset: str) -> str:
     'operator, r_t = 1, s_t = 2'
     """
     return ", ".join(part.replace("=", "_t = ") for part in subset.split())
-
-
-def _variants(found: Found) -> list[str]:
-    return [name for name in NAMES if name in found.seeds["variant"]]
-
-
-def _variant(name: str) -> str:
-    return next(variant for variant, words in NAMES.items() if words == name)
-
-
-def _name(setting: str) -> str:
-    return NAMES.get(setting.split()[1], setting)

@@ -4,21 +4,25 @@ Each run is evaluated again for every rule: mode, median, mean, and a sweep of t
 stands the fixed-depth variant.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from anira.evaluation import EvaluationConfig
-from anira.measure.pareto import FULL, rule_name
+from anira.measure import DRAWS, make_table
+from anira.measure.pareto import FULL, rule_name, way_rows
+from anira.measure.records.loading import load_evaluation
+from anira.measure.records.reading import read_records
 from anira.models.policies import policy_class
 from anira.paper.files import evaluated
-from anira.paper.found_runs import config_of, runs_of
-from anira.paper.outcome import write_outcome
-from anira.paper.pareto.measure import measured
+from anira.paper.found import Found, found_in
+from anira.paper.outcome import write_figure
 from anira.paper.pareto.page import make_page
+from anira.paper.runs import figure_runs
 from anira.paper.setting import Outcome, Setting, UsedRun
+from anira.training import RunFolder
 
 NAME: Final = "pareto"
-RUNS: Final = ("brevo-anira-e", "brevo-anira-o", "mano-anira-e", "mano-anira-o", "mano-fixed")
 
 
 class Size(NamedTuple):
@@ -39,18 +43,11 @@ SIZES: Final = {
 
 def reproduce(setting: Setting) -> Outcome:
     """Make pareto.html, .csv and .json."""
-    used = [(name.split("-")[0], run) for name in RUNS for run in runs_of(f"{name}-{setting.scale}", setting)]
-    runs = [run for _, run in used]
-    folders = [_records(run, task, SIZES[setting.scale], setting) for task, run in used]
+    runs = figure_runs(NAME, setting)
+    folders = [_records(run, SIZES[setting.scale], setting) for run in runs]
     setting.tell(f"measuring {len(runs)} runs")
     found = measured(folders)
-    return write_outcome(
-        setting,
-        NAME,
-        {f"{NAME}.csv": found.runs, f"{NAME}-seeds.csv": found.seeds},
-        lambda files: make_page(found, scale=setting.scale, files=files),
-        runs=runs,
-    )
+    return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs)
 
 
 def rules(size: Size) -> list[tuple[str, float | None]]:
@@ -62,16 +59,18 @@ def rules(size: Size) -> list[tuple[str, float | None]]:
     return [("mode", None), ("median", None), ("mean", None), *(("quantile", level) for level in size.thresholds)]
 
 
-def _records(run: UsedRun, task: str, size: Size, setting: Setting) -> list[Path]:
+def _records(run: UsedRun, size: Size, setting: Setting) -> list[Path]:
     """Evaluate a run in all ways that are missing."""
-    config = config_of(run, task)
-    ways = rules(size) if policy_class(config.model["policy"]["name"]).rules else [("", None)]
-    return [
-        evaluated(
-            run,
-            f"pareto-{rule_name(select, threshold).replace(' ', '-')}-n{size.instances}",
-            EvaluationConfig(count=size.instances, select=select or None, threshold=threshold),
-            setting,
-        )
-        for select, threshold in ways
-    ]
+    policy = RunFolder(run.folder).read_config().model["policy"]["name"]
+    folders = []
+    for select, threshold in rules(size) if policy_class(policy).rules else [("", None)]:
+        name = f"pareto-{rule_name(select, threshold).replace(' ', '-')}-n{size.instances}"
+        wanted = EvaluationConfig(count=size.instances, select=select or None, threshold=threshold)
+        folders.append(evaluated(run, name, wanted, setting))
+    return folders
+
+
+def measured(runs: Sequence[Sequence[Path]], *, draws: int = DRAWS) -> Found:
+    """Measure the evaluation folders of each run, one for each way to choose depth."""
+    ways = [[read_records(load_evaluation(folder)) for folder in folders] for folders in runs]
+    return found_in(make_table(row for one in ways for row in way_rows(one, draws=draws)))

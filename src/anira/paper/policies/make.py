@@ -1,24 +1,16 @@
 """A comparison from finished runs to its page: evaluate what is missing, measure, write."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from anira.models.policies import policy_names
-from anira.paper.outcome import write_outcome
-from anira.paper.policies.measure import Compared, compared, is_shallow
+from anira.paper.found import Found
+from anira.paper.outcome import write_figure
+from anira.paper.policies.measure import compared, is_shallow
 from anira.paper.policies.page import make_page
-from anira.paper.policies.runs import (
-    Comparison,
-    evaluations,
-    knob_words,
-    label,
-    own_evaluation,
-    plan,
-    with_task,
-)
+from anira.paper.policies.runs import Comparison, evaluations, knob_words, label, own_evaluation, plan
 from anira.paper.runs import evaluate_planned, unfinished
 from anira.paper.setting import Outcome, Setting, UsedRun
 from anira.sweeps.plan import PlannedRun
@@ -29,33 +21,22 @@ SEEDS: Final = 3
 NAME: Final = "policies"
 
 
-@dataclass(frozen=True)
-class _Measured:
-    found: Compared
-    runs: tuple[UsedRun, ...]
-
-
 def make_comparison(comparison: Comparison, setting: Setting, *, name: str = "") -> Outcome:
     """Write NAME.html, NAME.json and NAME*.csv of a comparison whose runs are finished; return what was made.
 
     The abelian twin stands beside it where all its runs are finished too.
     """
     name = name or f"{NAME}-{comparison.task}"
-    measured = _measure(comparison, setting)
-    twin = _twin(comparison, setting)
-    tables = {f"{name}.csv": measured.found.runs, f"{name}-seeds.csv": measured.found.seeds}
-    if twin is not None:
-        tables[f"{name}-twin.csv"] = twin.found.runs
-    page = partial(
-        make_page,
-        measured.found,
-        scale=comparison.scale,
-        knob=knob_words(comparison),
-        command=_command(comparison) if name != NAME else f"anira reproduce {NAME} --scale {comparison.scale}",
-        twin=None if twin is None else twin.found,
-    )
-    runs = (*measured.runs, *(() if twin is None else twin.runs))
-    return write_outcome(setting, name, tables, lambda files: page(files=files), runs=runs)
+    found, runs = _measure(comparison, setting)
+    tables, twin = found.tables(name), None
+    task = TWINS.get(comparison.task)
+    if task and not missing_runs([replace(comparison, task=task)], setting):
+        twin, more = _measure(replace(comparison, task=task), setting)
+        tables[f"{name}-twin.csv"] = twin.runs
+        runs += more
+    command = _command(comparison) if name != NAME else ""
+    page = make_page(found, knob=knob_words(comparison), command=command, twin=twin)
+    return write_figure(setting, name, page, tables, runs=runs)
 
 
 def all_policies(scale: str) -> list[Comparison]:
@@ -64,7 +45,7 @@ def all_policies(scale: str) -> list[Comparison]:
     Nulls are among the policies: a mechanism that a random depth equals has shown nothing.
     """
     whole = Comparison(task="words", policies=tuple(policy_names()), seeds=SEEDS, scale=scale)
-    return [whole, with_task(whole, TWINS["words"])]
+    return [whole, replace(whole, task=TWINS["words"])]
 
 
 def reproduce(setting: Setting) -> Outcome:
@@ -82,23 +63,18 @@ def missing_runs(comparisons: Sequence[Comparison], setting: Setting) -> list[Pl
     return unfinished([run for one in comparisons for run in plan(one)], setting)
 
 
-def _twin(comparison: Comparison, setting: Setting) -> _Measured | None:
-    task = TWINS.get(comparison.task)
-    if task is None or missing_runs([with_task(comparison, task)], setting):
-        return None
-    return _measure(with_task(comparison, task), setting)
-
-
-def _measure(comparison: Comparison, setting: Setting) -> _Measured:
+def _measure(comparison: Comparison, setting: Setting) -> tuple[Found, list[UsedRun]]:
     """Evaluate what is missing and measure everything."""
     planned = plan(comparison)
     most = max(run.config.model["max_depth"] for run in planned)
 
-    def records(run: UsedRun, name: str) -> list[Path]:
-        return [own_evaluation(run, setting)] if is_shallow(name) else evaluations(run, setting, comparison.count)
+    def records(one: PlannedRun, run: UsedRun) -> list[Path]:
+        shallow = is_shallow(label(one, most))
+        return [own_evaluation(run, setting)] if shallow else evaluations(run, setting, comparison.count)
 
-    made = evaluate_planned(planned, setting, label=lambda run: label(run, most), records=records)
-    return _Measured(compared(comparison.task, made.folders, made.labels), tuple(made.runs))
+    runs, folders = evaluate_planned(planned, setting, records=records)
+    labels = [label(one, most) for one in planned]
+    return compared(comparison.task, folders, dict(zip(folders, labels, strict=True))), runs
 
 
 def _command(comparison: Comparison) -> str:

@@ -1,58 +1,50 @@
 """What is read from the runs of a comparison: the tidy table, and each policy against trained fixed depths."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
 
-from anira.measure import measure, over_seeds
-from anira.measure.tidy import Row, find, make_table
+from anira.measure import DRAWS, Row, make_table, over_seeds
+from anira.paper.found import Found, measure_labelled
 
 COMPUTE: Final = ("iterations", "flops")
 """Quantities by which compute is counted."""
 _RULE: Final = ["run_id", "select", "threshold", "decode"]
-_FIXED: Final = "fixed"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One task's comparison in numbers."""
-
-    task: str
-    policies: tuple[str, ...]
-    """Labels of what is judged: every variant that is no fixed depth below the largest."""
-    runs: pl.DataFrame
-    """The tidy table: a row per run and estimate."""
-    seeds: pl.DataFrame
-    """The same over seeds, by each policy's default rule."""
-    swept: pl.DataFrame
-    """Accuracy and compute over seeds at other thresholds."""
-
-    def row(self, label: str, quantity: str, subset: str = "all") -> Row:
-        """Return a policy's estimate over seeds and all knobs (or the one knob that it is about)."""
-        return find(self.seeds, quantity, subset=subset, split="seen", variant=label)
-
-    def rows(self, quantity: str, subset: str = "all") -> pl.DataFrame:
-        """Return the estimates of a quantity over seeds, by policy and knob."""
-        return self.seeds.filter(quantity=quantity, subset=subset, split="seen")
+FIXED: Final = "^fixed(-|$)"
+"""What labels of fixed depths begin with."""
 
 
 def compared(
-    task: str, folders: Mapping[str, Sequence[Path]], labels: Mapping[str, str], *, draws: int = 1000
-) -> Compared:
-    """Measure a comparison; `folders` has the evaluations of each run, `labels` its name on the page, by run id."""
-    table = measure([folder for one in folders.values() for folder in one], draws=draws)
-    table = table.with_columns(pl.lit(task).alias("task"), pl.col("run_id").replace_strict(labels).alias("variant"))
-    rules = table.filter(quantity="max_depth").select(_RULE)
-    main = table.join(rules, on=_RULE, how="semi", nulls_equal=True)
+    task: str, folders: Mapping[str, Sequence[Path]], labels: Mapping[str, str], *, draws: int = DRAWS
+) -> Found:
+    """Measure a comparison; `folders` has the evaluations of each run, `labels` its name on the page, by run id.
+
+    Rows over seeds are those by each policy's default rule.
+    """
+    table = measure_labelled(task, folders, labels, draws=draws)
+    main = by_main_rule(table)
     above = make_table(_above_fixed(main))
-    table, main = pl.concat([table, above]), pl.concat([main, above])
-    other = table.join(rules, on=_RULE, how="anti", nulls_equal=True)
-    judged = tuple(dict.fromkeys(name for name in labels.values() if not is_shallow(name)))
-    return Compared(task, judged, table, over_seeds(main), over_seeds(other))
+    return Found(pl.concat([table, above]), over_seeds(pl.concat([main, above])))
+
+
+def by_main_rule(table: pl.DataFrame, how: Literal["semi", "anti"] = "semi") -> pl.DataFrame:
+    """Return the rows by each policy's default rule, or the others (anti)."""
+    rules = table.filter(quantity="max_depth").select(_RULE)
+    return table.join(rules, on=_RULE, how=how, nulls_equal=True)
+
+
+def policies(found: Found) -> list[str]:
+    """Return what is judged: every variant that is no fixed depth below the largest."""
+    return [name for name in found.seeds["variant"].unique(maintain_order=True) if not is_shallow(name)]
+
+
+def row(found: Found, label: str, quantity: str, subset: str = "all") -> Row:
+    """Return a policy's estimate over seeds and all knobs (or the one knob that it is about)."""
+    return found.row(quantity, subset=subset, split="seen", variant=label)
 
 
 def is_shallow(label: str) -> bool:
@@ -61,36 +53,32 @@ def is_shallow(label: str) -> bool:
     >>> is_shallow("fixed-2"), is_shallow("fixed")
     (True, False)
     """
-    return label.startswith(f"{_FIXED}-")
+    return label.startswith("fixed-")
 
 
 def is_fixed(label: str) -> bool:
     """Say whether a label is that of a fixed depth."""
-    return label == _FIXED or is_shallow(label)
+    return re.match(FIXED, label) is not None
 
 
-def _above_fixed(main: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def whole_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows over all knobs of training."""
+    return table.filter(pl.col("knob").is_null(), subset="all", split="seen")
+
+
+def _above_fixed(main: pl.DataFrame) -> Iterator[Row]:
     """Yield each run's accuracy less that of fixed depths with the same seed at equal compute."""
-    whole = main.filter(pl.col("knob").is_null() & (pl.col("subset") == "all") & (pl.col("split") == "seen"))
-    fixed = whole.filter(pl.col("variant").map_elements(is_fixed, return_dtype=pl.Boolean))
-    for row in whole.filter(quantity="accuracy").iter_rows(named=True):
-        if is_fixed(row["variant"]):
-            continue
+    whole = whole_rows(main).filter(pl.col("quantity").is_in(["accuracy", *COMPUTE]))
+    wide = whole.pivot("quantity", index=["run_id", "variant", "seed"], values="value")
+    fixed = wide.filter(pl.col("variant").str.contains(FIXED))
+    for one in whole.filter(~pl.col("variant").str.contains(FIXED), quantity="accuracy").iter_rows(named=True):
         for compute in COMPUTE:
-            spent = whole.filter(run_id=row["run_id"], quantity=compute)["value"].item()
-            value, reason = _above(row["value"], spent, _curve(fixed.filter(seed=row["seed"]), compute))
-            empty = dict.fromkeys(("low", "high", "null_low", "null_high"))
+            spent = wide.filter(run_id=one["run_id"])[compute].item()
+            curve = fixed.filter(seed=one["seed"]).select(compute, "accuracy").sort(compute, "accuracy").rows()
+            value, reason = _above(one["value"], spent, curve)
+            empty: dict[str, Any] = dict.fromkeys(("low", "high", "null_low", "null_high"))
             named = {"quantity": "above_fixed", "subset": compute, "unit": "difference of shares"}
-            yield {**row, **empty, **named, "value": value, "reason": reason}
-
-
-def _curve(fixed: pl.DataFrame, compute: str) -> list[tuple[float, float]]:
-    """Return (compute, accuracy) of the fixed depths of one seed, ascending."""
-    pairs = []
-    for _, run in fixed.group_by("run_id"):
-        found = {row["quantity"]: row["value"] for row in run.iter_rows(named=True)}
-        pairs.append((found[compute], found["accuracy"]))
-    return sorted(pairs)
+            yield {**one, **empty, **named, "value": value, "reason": reason}
 
 
 def _above(accuracy: float, spent: float, curve: list[tuple[float, float]]) -> tuple[float | None, str]:

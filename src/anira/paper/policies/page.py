@@ -1,17 +1,19 @@
 """The page of a comparison: who earned its depth, the leaderboard, and the charts behind it."""
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+import altair as alt
 import polars as pl
 
-from anira.measure import quantity
-from anira.paper.policies.charts import compute_chart, main_runs, twin_chart
-from anira.paper.policies.measure import Compared
+from anira.measure import over_seeds, quantity
+from anira.paper.found import Found
+from anira.paper.policies.measure import FIXED, by_main_rule, policies, row, whole_rows
 from anira.paper.policies.verdicts import answer, badge, collapsed_seeds, verdicts
-from anira.site import Cell, ChartPart, Note, Page, Section, TablePart, amount, read_notes
-from anira.site.charts import Legend, forced_chart, knob_chart
-from anira.site.tables import Column, estimate_cell
+from anira.site import Cell, ChartPart, Note, Page, Section, amount
+from anira.site.by_knob import ACCURACY, DEPTH, KnobTask, knob_chart_part
+from anira.site.charts import Legend, forced_chart
+from anira.site.style import GREY
+from anira.site.tables import MEANS, Column, estimate_table
 
 COLUMNS: Final = (
     Column("accuracy", "accuracy"),
@@ -38,81 +40,77 @@ _TWIN: Final = (
     Column("slope", "slope over knob"),
     Column("spearman_knob", "Spearman, knob"),
 )
+_X: Final = {"iterations": "executed iterations per token", "flops": "FLOPs per token, all of the model"}
+_NEEDS: Final = Column("oracle_depth", "mean oracle depth")
 
 
-def make_page(
-    found: Compared, *, scale: str, knob: str, command: str, twin: Compared | None = None, files: Sequence[str]
-) -> Page:
+def make_page(found: Found, *, knob: str, command: str, twin: Found | None = None) -> Page:
     """Return the page of a comparison, with its abelian twin beside it where there is one."""
-    sections = [_leaderboard(found), _compute(found), _depth(found, knob), _forced(found)]
-    sections += [_twin(found, twin)] if twin is not None else []
+    text = "Deciding, probing and reading out cost too. A policy below the grey curve has earned nothing."
+    flops = _against_compute(found, "flops", "Accuracy against all FLOPs")
     return Page(
         title=f"Policies on {found.task}: which of them earn their depth?",
         badge=badge(found),
-        answer=answer(found, scale=scale),
+        answer=answer(found),
         lead=_against_compute(found, "iterations", "Accuracy against executed iterations"),
         verdicts=verdicts(found),
-        sections=[*sections, Section(title="How to read this page", notes=read_notes("anira.paper.policies"))],
-        files=files,
+        sections=[
+            _leaderboard(found),
+            Section(title="At equal FLOPs", text=[text], parts=[flops]),
+            _depth(found, knob),
+            _forced(found),
+            *([_twin(found, twin)] if twin is not None else []),
+        ],
         command=command,
     )
 
 
-def ranked(found: Compared) -> list[str]:
+def ranked(found: Found) -> list[str]:
     """Return the policies, the most accurate first."""
-    return sorted(found.policies, key=lambda name: -(found.row(name, "accuracy")["value"] or 0.0))
+    return sorted(policies(found), key=lambda name: -(row(found, name, "accuracy")["value"] or 0.0))
 
 
-def _leaderboard(found: Compared) -> Section:
-    head = [Cell("policy"), *(column.head for column in COLUMNS), Cell("seeds")]
-    table = TablePart(
+def _leaderboard(found: Found) -> Section:
+    table = estimate_table(
+        found.seeds,
+        {Cell(name, _mark(found, name)): {"variant": name, "split": "seen"} for name in ranked(found)},
+        COLUMNS,
         title="Leaderboard",
-        caption="Means over seeds by each policy's default rule, with 95% t intervals; the most accurate first.",
-        head=head,
-        rows=[_line(found, name) for name in ranked(found)],
+        first="policy",
+        caption=f"{MEANS} By each policy's default rule; the most accurate first.",
+        heads=[Cell("seeds")],
+        more=lambda labels: [_seeds(found, labels["variant"])],
     )
     return Section(title="All policies alike", parts=[table], notes=_undefined(found), open=True)
 
 
-def _line(found: Compared, name: str) -> list[Cell]:
+def _mark(found: Found, name: str) -> str:
     constant, seeds = collapsed_seeds(found, name)
-    mark = "constant by design" if name == "fixed" else "collapsed" if constant == seeds else ""
-    cells = [estimate_cell(found.row(name, one.quantity, one.subset)) for one in COLUMNS]
-    return [Cell(name, mark), *cells, _seeds(found, name)]
+    return "constant by design" if name == "fixed" else "collapsed" if constant == seeds else ""
 
 
-def _seeds(found: Compared, name: str) -> Cell:
+def _seeds(found: Found, name: str) -> Cell:
     """Return the number of seeds, and from where to where their accuracies go."""
-    row = found.row(name, "accuracy")
-    runs = found.runs.filter(variant=name, quantity="accuracy", select=row["select"], subset="all")
-    values = runs.filter(pl.col("knob").is_null() & pl.col("threshold").eq_missing(row["threshold"]))["value"]
-    unit = quantity("accuracy")
-    ends = [amount(float(end), unit).removesuffix("%") for end in (values.min(), values.max())]  # type: ignore[arg-type]
-    return Cell(str(row["n"]), f"{ends[0]} to {ends[1]}", "lowest and highest accuracy over seeds")
+    values = whole_rows(by_main_rule(found.runs)).filter(variant=name, quantity="accuracy")["value"].sort()
+    ends = [amount(end, quantity("accuracy")).removesuffix("%") for end in (values[0], values[-1])]
+    return Cell(str(len(values)), " to ".join(ends), "lowest and highest accuracy over seeds")
 
 
-def _undefined(found: Compared) -> list[Note]:
+def _undefined(found: Found) -> list[Note]:
     """Say why estimates are undefined, each reason once."""
-    reasons: dict[str, dict[str, list[str]]] = {}
+    reasons: dict[str, list[tuple[str, str]]] = {}
     for one in COLUMNS:
-        for name in found.policies:
-            row = found.row(name, one.quantity, one.subset)
-            if row["value"] is None and row["reason"]:
-                reasons.setdefault(row["reason"], {}).setdefault(one.title, []).append(name)
-    notes = []
-    for reason, columns in reasons.items():
-        policies = dict.fromkeys(name for names in columns.values() for name in names)
-        notes.append(Note(f"Undefined for {', '.join(policies)}: {', '.join(columns)}", f"{reason}."))
-    return notes
+        for name in policies(found):
+            cell = row(found, name, one.quantity, one.subset)
+            if cell["value"] is None and cell["reason"]:
+                reasons.setdefault(cell["reason"], []).append((name, one.title))
+    heads = {
+        reason: [", ".join(dict.fromkeys(own)) for own in zip(*who, strict=True)] for reason, who in reasons.items()
+    }
+    return [Note(f"Undefined for {who}: {what}", f"{reason}.") for reason, (who, what) in heads.items()]
 
 
-def _compute(found: Compared) -> Section:
-    text = "Deciding, probing and reading out cost too. A policy below the grey curve has earned nothing."
-    chart = _against_compute(found, "flops", "Accuracy against all FLOPs")
-    return Section(title="At equal FLOPs", text=[text], parts=[chart])
-
-
-def _against_compute(found: Compared, compute: str, title: str) -> ChartPart:
+def _against_compute(found: Found, compute: str, title: str) -> ChartPart:
     caption = (
         "Grey: models trained at fixed depths; whoever lies below has earned nothing. Large marks: means over seeds; "
         "small marks: seeds; thin lines: other thresholds of the same models."
@@ -120,64 +118,109 @@ def _against_compute(found: Compared, compute: str, title: str) -> ChartPart:
     return ChartPart(name=compute, title=title, chart=compute_chart(found, compute), caption=caption)
 
 
-def _by_knob(found: Compared, column: Column, caption: str) -> ChartPart:
-    seeds, runs = (table.filter(split="seen") for table in (found.seeds, main_runs(found)))
-    chart = knob_chart(seeds, runs, column, legend=_legend(found), knob="knob")
-    title = f"{column.title[:1].upper()}{column.title[1:]} by knob"
-    return ChartPart(name=column.quantity, title=title, chart=chart, caption=caption)
-
-
-def _legend(found: Compared) -> Legend:
-    return Legend({name: name for name in found.policies}, "policy", "fixed")
-
-
-def _depth(found: Compared, knob: str) -> Section:
-    needs = "What each policy's model needs: the smallest forced depth from which an answer stays right."
-    return Section(
-        title="Does depth follow the knob?",
-        text=[f"The knob is {knob}."],
-        parts=[
-            _by_knob(found, Column("depth", "mean answer depth", "answer"), "What the policy spends."),
-            _by_knob(found, Column("oracle_depth", "mean oracle depth"), needs),
-            _by_knob(found, Column("accuracy", "accuracy"), "By each default rule."),
-        ],
+def compute_chart(found: Found, compute: str) -> alt.TopLevelMixin:
+    """Return accuracy against compute: the curve of fixed depths, each policy's mean, its seeds and its thresholds."""
+    rule = ["variant", "select", "threshold"]
+    means = _pairs(found.seeds, compute, rule)
+    others = _pairs(over_seeds(by_main_rule(found.runs, "anti")), compute, rule)
+    fixed = pl.col("label").str.contains(FIXED)
+    swept = pl.concat([others, means.filter(~fixed)]).drop_nulls("threshold")
+    seeds = _pairs(by_main_rule(found.runs), compute, ["variant", "seed"]).filter(~fixed)
+    x = alt.X("x:Q", title=_X[compute], scale=alt.Scale(zero=False))
+    y = alt.Y("y:Q", title="accuracy over knobs of training", scale=alt.Scale(zero=False), axis=alt.Axis(format="%"))
+    legend = Legend({name: name for name in policies(found) if name != "fixed"}, "policy")
+    curve = alt.Chart(means.filter(fixed).sort("x")).mark_line(
+        color=GREY, point=alt.OverlayMarkDef(color=GREY, size=40)
+    )
+    thin = alt.Chart(swept).mark_line(strokeWidth=1, point=alt.OverlayMarkDef(size=14))
+    small = alt.Chart(seeds).mark_point(size=25, opacity=0.6)
+    large = alt.Chart(means.filter(~fixed)).mark_point(size=140, filled=True)
+    tips = ["label:N", "x:Q", "y:Q"]
+    marked: dict[str, Any] = {"x": x, "y": y, "color": legend.colour, "shape": legend.shape}
+    return alt.layer(
+        curve.encode(x=x, y=y, tooltip=tips),
+        thin.encode(x=x, y=y, color=legend.colour, order="threshold:Q", tooltip=["select:N", "threshold:Q", *tips]),
+        small.encode(**marked, tooltip=["seed:O", *tips]),
+        large.encode(**marked, tooltip=tips),
     )
 
 
-def _forced(found: Compared) -> Section:
-    rows = found.seeds.filter(quantity="forced_accuracy", split="seen").drop_nulls("knob")
-    knobs = rows["knob"].unique().sort().to_list()
-    lines = []
-    for (name, subset), part in rows.group_by("variant", "subset", maintain_order=True):
-        if name in found.policies:
-            by_knob = {row["knob"]: estimate_cell(row).text for row in part.iter_rows(named=True)}
-            depth = str(subset).removeprefix("depth-")
-            lines.append([Cell(f"{name}, depth {depth}"), *(Cell(by_knob.get(knob, "-")) for knob in knobs)])
+def _pairs(table: pl.DataFrame, compute: str, by: list[str]) -> pl.DataFrame:
+    """Return (compute, accuracy) as columns x and y for each group over all knobs of training, with its `label`."""
+    x, y = (
+        whole_rows(table).filter(quantity=name).select(*by, pl.col("value").alias(to))
+        for name, to in ((compute, "x"), ("accuracy", "y"))
+    )
+    return x.join(y, on=by, nulls_equal=True).rename({"variant": "label"})
+
+
+def _legend(found: Found) -> Legend:
+    return Legend({name: name for name in policies(found)}, "policy", "fixed")
+
+
+def _depth(found: Found, knob: str) -> Section:
+    seeds, runs = (table.filter(split="seen") for table in (found.seeds, by_main_rule(found.runs)))
+    task = KnobTask(name="by-knob", title=found.task, knob="knob", runs=runs, seeds=seeds, legend=_legend(found))
+    text = "Oracle depth is what a model needs: the smallest forced depth from which an answer stays right."
+    return Section(
+        title="Does depth follow the knob?",
+        text=[f"The knob is {knob}.", text],
+        parts=[knob_chart_part(task, column) for column in (DEPTH, _NEEDS, ACCURACY)],
+    )
+
+
+def _forced(found: Found) -> Section:
+    rows = found.seeds.filter(pl.col("variant").is_in(policies(found)), quantity="forced_accuracy", split="seen")
+    pairs = rows.select("variant", "subset").unique(maintain_order=True).iter_rows()
+    table = estimate_table(
+        rows,
+        {f"{name}, {subset.replace('-', ' ')}": {"variant": name, "subset": subset} for name, subset in pairs},
+        [
+            Column("forced_accuracy", f"knob {knob}", labels={"knob": knob})
+            for knob in rows["knob"].drop_nulls().unique().sort()
+        ],
+        title="Accuracy by forced depth and knob",
+        first="policy and forced depth",
+    )
     chart = ChartPart(
         name="forced",
         title="Forced depth at the hardest knob",
         chart=forced_chart(found.seeds, legend=_legend(found)),
         caption="A flat line means that depth is not needed.",
     )
-    head = [Cell("policy and forced depth"), *(Cell(f"knob {knob}") for knob in knobs)]
-    table = TablePart(title="Accuracy by forced depth and knob", head=head, rows=lines)
     return Section(title="Is depth needed?", parts=[chart, table])
 
 
-def _twin(found: Compared, twin: Compared) -> Section:
-    both = [name for name in found.policies if name in twin.policies]
-    head = [Cell("policy"), *(Cell(column.title, one.task) for column in _TWIN for one in (found, twin))]
-    pairs = [(what, one) for what in _TWIN for one in (found, twin)]
-    rows = [
-        [Cell(name), *(estimate_cell(one.row(name, what.quantity, what.subset)) for what, one in pairs)]
-        for name in both
-    ]
-    chart = ChartPart(name="twin", title="Answer depth by knob, with the twin", chart=twin_chart(found, twin))
-    return Section(
-        title="The abelian twin",
-        text=[
-            f"{twin.task} has the same words over a commutative group: counting is enough, so depth is needed less. A "
-            "policy whose depth follows required work, and not length, should spend less there."
-        ],
-        parts=[TablePart(title=f"{found.task} beside {twin.task}", head=head, rows=rows), chart],
+def _twin(found: Found, twin: Found) -> Section:
+    both = [name for name in policies(found) if name in policies(twin)]
+    table = estimate_table(
+        pl.concat([found.seeds, twin.seeds]) if twin.task != found.task else found.seeds,
+        {name: {"variant": name, "split": "seen"} for name in both},
+        [column._replace(small=one.task, labels={"task": one.task}) for column in _TWIN for one in (found, twin)],
+        title=f"{found.task} beside {twin.task}",
+        first="policy",
     )
+    text = (
+        f"{twin.task} has the same words over a commutative group: counting is enough, so depth is needed less. A "
+        "policy whose depth follows required work, and not length, should spend less there."
+    )
+    chart = ChartPart(name="twin", title="Answer depth by knob, with the twin", chart=twin_chart(found, twin))
+    return Section(title="The abelian twin", text=[text], parts=[table, chart])
+
+
+def twin_chart(found: Found, twin: Found) -> alt.TopLevelMixin:
+    """Return answer depth by knob on a task and its twin: solid and dashed."""
+    rows = pl.concat([one.seeds.filter(quantity="depth", subset="answer", split="seen") for one in (found, twin)])
+    drawn = _legend(found).of(rows.drop_nulls(["knob", "value"])).select("task", "label", "knob", "value")
+    chart: alt.TopLevelMixin = (
+        alt.Chart(drawn)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("knob:Q", title="knob", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("value:Q", title="mean answer depth", scale=alt.Scale(zero=False)),
+            color=_legend(found).colour,
+            strokeDash=alt.StrokeDash("task:N", title="task"),
+            tooltip=["label:N", "task:N", "knob:Q", "value:Q"],
+        )
+    )
+    return chart

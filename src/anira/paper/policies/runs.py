@@ -4,27 +4,22 @@ What is finished is used, wherever it lies; the rest is planned for a sweep. The
 rule (made by training), every token forced to each depth, virtual exits, and the thresholds of the policy's rule.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from anira.config import UserError, nearest
-from anira.evaluation import EvaluationConfig, evaluate
-from anira.measure.records.folders import find_evaluations
-from anira.measure.records.stored import read_asked
+from anira.evaluation import EvaluationConfig
 from anira.models.policies import ComputePolicy, Rules, ThresholdRange, policy_class
 from anira.models.policies.rules import threshold_rule
-from anira.paper.files import evaluated, records_folder
+from anira.paper.files import evaluated
 from anira.paper.setting import Setting, UsedRun
 from anira.sweeps.plan import Group, Plan, PlannedRun, planned_runs
 from anira.tasks import make_task
 from anira.training import RunFolder, TrainConfig
 from anira.training.config import variant_model
-from anira.training.evaluating import subject_of
 from anira.training.presets import preset, setting_names
-from anira.training.run import load_run
 
 FIXED: Final = "fixed"
 _DEPTH: Final = "model.max_depth"
@@ -84,17 +79,10 @@ def _groups(comparison: Comparison, name: str) -> list[Group]:
 
 def evaluations(run: UsedRun, setting: Setting, count: int) -> list[Path]:
     """Return the evaluation folders of a run at its last step, after making those that are missing."""
-    loaded = None
     config = RunFolder(run.folder).read_config()
-    main = read_asked(own_evaluation(run, setting))
-    found = _complete(run, setting, main["step"])
-    for name, wanted in _wanted(_policy(config), config.model["max_depth"], min(count, config.final_count)).items():
-        if not any(_serves(read_asked(folder), wanted, main) for folder in found):
-            loaded = loaded or load_run(run.folder)
-            folder = records_folder(run, f"compare-n{wanted.count}-{name}", setting)
-            evaluate(loaded[1], config.make_task(), wanted, subject_of(config, loaded[2]), folder)
-            found.append(folder)
-    return found
+    wanted = _wanted(_policy(config), config.model["max_depth"], min(count, config.final_count))
+    made = [evaluated(run, f"compare-n{one.count}-{name}", one, setting) for name, one in wanted.items()]
+    return [*made, own_evaluation(run, setting)]
 
 
 def own_evaluation(run: UsedRun, setting: Setting) -> Path:
@@ -107,27 +95,6 @@ def _policy(config: TrainConfig) -> ComputePolicy:
     """Return the policy with its options, which may decide its rules."""
     model = config.make_model_config(config.make_task())
     return policy_class(model.policy["name"])(model)
-
-
-def _complete(run: UsedRun, setting: Setting, step: int) -> list[Path]:
-    """Return the complete evaluations of a run at its last step, also those that lie beside a published run."""
-    beside = setting.runs / run.folder.parent.name / run.folder.name
-    folders = [folder for place in dict.fromkeys((run.folder, beside)) for folder in find_evaluations(place)]
-    asked = {folder: read_asked(folder) for folder in folders}
-    return [folder for folder in folders if asked[folder]["complete"] and asked[folder]["step"] == step]
-
-
-def _serves(asked: Mapping[str, Any], wanted: EvaluationConfig, main: Mapping[str, Any]) -> bool:
-    """Say whether an evaluation is the wanted one, or has more instances; forced depths leave no rule to follow."""
-    rule = (wanted.select, wanted.threshold) if wanted.select else (main["select"], main["threshold"])
-    forced = wanted.override.startswith("depth-")
-    return (
-        (forced or (asked["select"], asked["threshold"]) == rule)
-        and asked.get("override", "") == wanted.override
-        and asked.get("decode") == "parallel"
-        and asked["knobs"] == main["knobs"]
-        and bool(asked["n"] >= wanted.count)
-    )
 
 
 def _wanted(policy: ComputePolicy, max_depth: int, count: int) -> dict[str, EvaluationConfig]:
@@ -179,8 +146,3 @@ def label(run: PlannedRun, most: int) -> str:
         return f"{run.config.variant}, stage 2"
     depth = run.config.model["max_depth"]
     return f"{FIXED}-{depth}" if run.config.variant == FIXED and depth < most else run.config.variant
-
-
-def with_task(comparison: Comparison, task: str) -> Comparison:
-    """Return the same comparison on another task."""
-    return dataclasses.replace(comparison, task=task)

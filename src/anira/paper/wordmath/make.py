@@ -1,16 +1,16 @@
 """The table from finished runs to its page."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
-from anira.paper.outcome import write_outcome
+from anira.measure.statistics.bootstrap import DRAWS
+from anira.paper.found import Found, found_in, measure_labelled
+from anira.paper.outcome import write_figure
 from anira.paper.runs import evaluate_planned, unfinished
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.paper.wordmath.measure import Found, measured
 from anira.paper.wordmath.page import make_page
 from anira.paper.wordmath.runs import FORMS, evaluations, label, plan
-from anira.site import Page
 from anira.sweeps.plan import PlannedRun
 
 NAME: Final = "wordmath"
@@ -19,15 +19,16 @@ NAME: Final = "wordmath"
 def reproduce(setting: Setting) -> Outcome:
     """Make wordmath.html, .json and .csv; the form with one number is shown where all its runs are finished."""
     first, *others = FORMS
-    shown = [first, *(form for form in others if not unfinished(plan(form, setting.scale), setting))]
-    made = [_measure(form, setting) for form in shown]
-    forms, runs = [found for found, _ in made], [run for _, some in made for run in some]
-    tables = {f"{found.form}.csv": found.runs for found in forms}
-    return write_outcome(setting, NAME, tables, partial(_page, forms, setting), runs=runs)
-
-
-def _page(forms: list[Found], setting: Setting, files: Sequence[str]) -> Page:
-    return make_page(forms, scale=setting.scale, files=files)
+    made = [first, *(form for form in others if not unfinished(plan(form, setting.scale), setting))]
+    forms: list[Found] = []
+    runs: list[UsedRun] = []
+    for form in made:
+        planned = plan(form, setting.scale)
+        used, folders = evaluate_planned(planned, setting, records=lambda _, run: evaluations(run, setting))
+        forms.append(measured(form, folders, dict(zip(folders, map(label, planned), strict=True))))
+        runs += used
+    tables = {f"{found.task}.csv": found.runs for found in forms}
+    return write_figure(setting, NAME, make_page(forms), tables, runs=runs)
 
 
 def missing(setting: Setting) -> list[PlannedRun]:
@@ -35,8 +36,8 @@ def missing(setting: Setting) -> list[PlannedRun]:
     return unfinished(plan(next(iter(FORMS)), setting.scale), setting)
 
 
-def _measure(form: str, setting: Setting) -> tuple[Found, list[UsedRun]]:
-    made = evaluate_planned(
-        plan(form, setting.scale), setting, label=label, records=lambda run, _: evaluations(run, setting)
-    )
-    return measured(form, made.folders, made.labels), made.runs
+def measured(
+    form: str, folders: Mapping[str, Sequence[Path]], labels: Mapping[str, str], *, draws: int = DRAWS
+) -> Found:
+    """Measure the runs of one form; `folders` has the evaluations of each run, `labels` its line, by run id."""
+    return found_in(measure_labelled(form, folders, labels, draws=draws))

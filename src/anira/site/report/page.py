@@ -9,7 +9,7 @@ import polars as pl
 from anira.config import command
 from anira.measure import measure, over_seeds, quantity
 from anira.measure.claims.alignment import judge_follows
-from anira.measure.claims.knob import Claim
+from anira.measure.claims.verdict import Claim
 from anira.measure.tidy import find
 from anira.site.by_knob import DEPTH, KnobTask, knob_chart_part, knob_section
 from anira.site.charts import Legend

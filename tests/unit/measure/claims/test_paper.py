@@ -4,9 +4,8 @@ import itertools
 
 import pytest
 
-from anira.measure.claims.knob import make_claim
 from anira.measure.claims.paper import combine
-from anira.measure.claims.verdict import Evidence, Verdict
+from anira.measure.claims.verdict import Evidence, Verdict, make_claim
 from anira.measure.statistics.estimates import Estimate
 
 UP, DOWN, FLAT = (0.3, 0.31, 0.29), (-0.3, -0.31, -0.29), (0.1, 0.6, -0.4)

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.measure.records_support import Plan, write_subtasks
 
 from anira.measure import measure
-from anira.measure.claims.subtasks import judge_drops
+from anira.measure.claims.extrapolation import judge_drops
 from anira.measure.sizes import unseen_rows
 from anira.measure.tidy import make_table
 

@@ -4,7 +4,7 @@ All that least squares needs of the tokens are sums of products of the columns. 
 thousand resamples of 200,000 tokens are one product of matrices, and every model over these columns follows from it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class Moments:
 
     def __init__(self, columns: Mapping[str, Floats], instance: Ints, group: Ints) -> None:
         self.index = {name: i for i, name in enumerate(columns)}
-        values = np.stack([_unit(column) for column in columns.values()], axis=1)
+        values = np.stack([unit(column) for column in columns.values()], axis=1)
         starts = np.flatnonzero(np.diff(instance, prepend=-1))
         self._upper = np.triu_indices(len(columns))
         products = [np.add.reduceat(values[:, [i]] * values[:, i:], starts) for i in range(len(columns))]
@@ -104,7 +104,22 @@ class Shares:
         return np.stack([figure(explained) for figure in self._figures])
 
 
-def _unit(column: Floats) -> Floats:
+def shuffled_r2(
+    columns: Mapping[str, Floats], target: Floats, models: Iterable[Sequence[str]], orders: Iterable[Ints]
+) -> list[Floats]:
+    """Return R2 of each model, a choice of columns, with the target in each of some orders; all have mean 0."""
+    names, rows = list(columns), np.stack(list(columns.values()))
+    products, along = rows @ rows.T, np.stack([rows @ target[order] for order in orders])
+    found = []
+    for model in models:
+        chosen = [names.index(name) for name in model]
+        inverse = np.linalg.pinv(products[np.ix_(chosen, chosen)], rcond=_FLAT, hermitian=True)
+        with np.errstate(invalid="ignore"):
+            found.append(np.einsum("ri,ij,rj->r", along[:, chosen], inverse, along[:, chosen]) / (target @ target))
+    return found
+
+
+def unit(column: Floats) -> Floats:
     """Scale a column to mean 0 and variance 1, a constant one to 0, so that sums of products lose no digits."""
     if np.ptp(column) == 0:
         return np.zeros(len(column))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from anira.measure.brevo.explained import Moments
+from anira.measure.statistics.explained import Moments
 
 RNG = np.random.default_rng(0)
 INSTANCE = np.repeat(np.arange(40), RNG.integers(1, 8, size=40))
