@@ -17,7 +17,8 @@ def test_the_lens_is_what_the_model_says_when_it_is_stopped(tmp_path, task, poli
     shown = tokens.filter(pl.col("lens").is_not_null().any().over("instance_id"))
     for _, row in list(shown.group_by("instance_id", maintain_order=True))[:3]:
         ids, depths = row["input_id"].to_list(), torch.tensor([row["executed"].to_list()])
-        said = [forward(model, ids, exit_depth=depths.clamp(max=d)).logits[0].argmax(-1) for d in range(1, model.config.max_depth + 1)]
+        forced = [depths.clamp(max=d) for d in range(1, model.config.max_depth + 1)]
+        said = [forward(model, ids, exit_depth=one).logits[0].argmax(-1) for one in forced]
         for token in row.filter(target_kind="answer").iter_rows(named=True):
             ids = [int(one[token["position"]]) for one in said[: token["executed"]]]
             assert token["lens"] == [task.vocab.tokens[i] for i in ids]
