@@ -68,7 +68,7 @@ def write_evaluation(
         records.write(
             knob,
             pl.DataFrame(instances, schema_overrides=INSTANCE_SCHEMA).select(*INSTANCE_SCHEMA),
-            pl.DataFrame(tokens, schema_overrides=TOKEN_SCHEMA).select(*TOKEN_SCHEMA),
+            pl.DataFrame(tokens, schema=TOKEN_SCHEMA),
         )
     records.close()
     return folder

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 
 from anira.config import UserError, nearest
 from anira.config.ranges import parse_integers
+from anira.evaluation.lens import with_lens
 from anira.evaluation.overlap import Overlap
 from anira.evaluation.port import DepthModel, check_depths, depth_model, reading
 from anira.evaluation.predict import Prediction, Settings
@@ -176,7 +177,10 @@ def _tables(
     prediction = Prediction.concat([part for _, part in parts])
     seen = None if overlap is None else overlap.seen(truth)
     instances = instance_table(task, model, truth, rows, prediction, labels, first, seen)
-    return instances, token_table(task, truth, rows, prediction, labels, first)
+    tokens = token_table(task, truth, rows, prediction, labels, first)
+    if not config.override:
+        tokens = with_lens(tokens, instances, model, task, rows, prediction)
+    return instances, tokens
 
 
 def _figures(subtask: str, knob: int, instances: pl.DataFrame, tokens: pl.DataFrame) -> dict[str, Any]:

@@ -90,6 +90,17 @@ def predict(model: AniraForCausalLM, rows: Rows, settings: Settings) -> Predicti
     return lay_out(output, rows)
 
 
+@torch.no_grad()
+def predict_stopped(model: AniraForCausalLM, rows: Rows, executed: Array) -> Array:
+    """Return what the model says if no token runs more than 1, 2, ... iterations: (instances, time, iterations).
+
+    `executed` has how many each token runs if it is let.
+    """
+    ran = torch.from_numpy(executed[:, : rows.input_ids.shape[1]][_valid(rows)]).to(model.device)
+    depths = range(1, model.config.max_depth + 1)
+    return np.stack([_prediction(_read(model, rows, ran.clamp(max=d)), rows).predicted for d in depths], axis=-1)
+
+
 def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None, **rule: Any) -> AniraOutput:
     """Return what the model gives for each token, as a flat list (tokens, ...) without padding."""
     valid = torch.from_numpy(_valid(rows)).to(model.device)

@@ -69,6 +69,7 @@ TOKEN_SCHEMA: Final[dict[str, Any]] = {
     "margin": pl.Float32,
     "ce": pl.Float32,
     "change": pl.Float32,
+    "lens": pl.List(pl.String),
 }
 """Columns of the token table, one row an input position; probes follow as probe_*."""
 

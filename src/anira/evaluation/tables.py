@@ -116,6 +116,7 @@ def token_table(
             "margin": _optional(decision_margin(prediction.exit_probs, labels), row, position, pl.Float32),
             "ce": _optional(prediction.ce, row, position, pl.Float32).set(pl.Series(last), None),
             "change": _optional(prediction.change, row, position, pl.Float32),
+            "lens": None,
         }
     )
     table = table.cast(pl.Schema(TOKEN_SCHEMA)).select(*TOKEN_SCHEMA)

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import altair as alt
 
+from anira.site.toggles import with_toggles
+
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#a6761d")
 """Okabe and Ito's, which people with any colour vision can tell apart, and three more; shapes tell apart the rest."""
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
@@ -32,6 +34,7 @@ def themed(chart: alt.TopLevelMixin) -> dict[str, Any]:
         background="transparent",
         font="system-ui, sans-serif",
         view=alt.ViewConfig(stroke=None),
+        tooltipFormat=alt.FormatConfig(numberFormat=".4~g"),
         axis=alt.AxisConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", labelOverlap=True),
         legend=alt.LegendConfig(
             orient="bottom",
@@ -43,5 +46,4 @@ def themed(chart: alt.TopLevelMixin) -> dict[str, Any]:
             symbolOpacity=1,
         ),
     )
-    spec: dict[str, Any] = made.to_dict()
-    return spec
+    return with_toggles(made.to_dict())

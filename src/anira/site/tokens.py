@@ -1,7 +1,7 @@
 """The token view: instances whose every token is shown with the depth that it got, the same ones for all runs.
 
-A reader picks an instance by knob and by outcome, and sees one strip of tokens for each run that has it. The page holds
-as many instances of each knob, right ones and wrong ones, as keep it light; a script lays out the one that is picked.
+A reader picks an instance by knob and by outcome, and one run or two whose tokens stand one below the other. The page
+holds as many instances of each knob, right ones and wrong ones, as keep it light; a script lays out what is picked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ import polars as pl
 
 from anira.measure.records.loading import Evaluation
 from anira.site.page import TokensPart
+from anira.site.pictures import picture
 
 MOST_TOKENS: Final = 3000
 """In all strips of a page together: well below 1 MB."""
@@ -47,16 +48,22 @@ class Shown:
 
 
 def token_view(runs: Sequence[Shown], *, name: str, title: str, knob: str, most: int = MOST_TOKENS) -> TokensPart:
-    """Return the view of some runs of one task."""
+    """Return the view of some runs of the task of this name."""
     chosen = choose(runs, most)
     names = list(dict.fromkeys(probe for run in runs for probe in run.evaluation.probes))
     strips = [list(_strips(run, chosen, names)) for run in runs]
     instances = [
-        {**{key: row[key] for key in _KEYS}, "strips": [strip for own in strips for strip in own if strip["of"] == i]}
+        {
+            "knob": row["knob"],
+            "answer": row["answer"],
+            "picture": picture(name, row["question"], row["answer"]),
+            "strips": [strip for own in strips for strip in own if strip["of"] == i],
+        }
         for i, row in enumerate(chosen.iter_rows(named=True))
     ]
     data = {
         "knob": knob,
+        "runs": [run.label for run in runs],
         "max_depth": max(run.max_depth for run in runs),
         "probes": [name.replace("_", " ") for name in names],
         "instances": instances,
@@ -114,5 +121,10 @@ def _token(token: Mapping[str, Any], texts: Mapping[int, str], probes: Sequence[
     }
     if token["target_kind"] == "answer":
         # What a model says about the next token of a prompt was never trained: it would only mislead.
-        found |= {"predicts": texts.get(predicted, f"token {predicted}"), "right": token["correct"]}
+        found |= {
+            "predicts": texts.get(predicted, f"token {predicted}"),
+            "right": token["correct"],
+            "truth": texts.get(token["target_id"]),
+            "lens": token.get("lens"),
+        }
     return {key: value for key, value in found.items() if value not in (None, [], {})}

@@ -28,7 +28,7 @@ TOKENS = {
     **{"run_id": TEXT, "step": LONG, "instance_id": LONG, "knob": LONG, "position": INT, "input_id": INT},
     **{"input_text": TEXT, "target_id": INT, "target_kind": TEXT, "predicted_id": INT, "correct": TRUTH},
     **{"exit_depth": pl.Int16, "executed": pl.Int16, "expected_depth": FLOAT, "exit_probs": pl.List(FLOAT)},
-    **{"margin": FLOAT, "ce": FLOAT, "change": FLOAT},
+    **{"margin": FLOAT, "ce": FLOAT, "change": FLOAT, "lens": pl.List(TEXT)},
 }
 
 

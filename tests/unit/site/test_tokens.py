@@ -1,6 +1,6 @@
 """The choice of instances for the token view, and what is shown of a token."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 from hypothesis import given
@@ -70,3 +70,17 @@ def test_tokens_carry_depth_probabilities_probes_and_what_answers_predict(tmp_pa
     assert "stack depth" in data["probes"]
     assert any(len(token.get("probes", [])) == len(data["probes"]) for token in strip["tokens"])
     assert [token["position"] for token in strip["tokens"]] == list(range(len(strip["tokens"])))
+    assert data["runs"] == ["mine"]
+    assert len(data["instances"][-1]["picture"]["boxes"]) == len(strip["tokens"]) - 4  # <bos>, <ans>, answer, <eos>
+
+
+def test_records_with_a_lens_show_it_at_answers_with_the_truth(tmp_path):
+    folder = write_run(tmp_path, FakeRun(count=12))
+    found = load_evaluation(folder / "records" / "final")
+    said = pl.when(target_kind="answer").then(pl.concat_list(pl.lit("0"), pl.lit("1"))).alias("lens")
+    run = Shown(label="mine", max_depth=4, evaluation=replace(found, tokens=found.tokens.with_columns(said)))
+    data = token_view([run], name="mano", title="MANO", knob="L").data
+    for one in data["instances"]:
+        answers = [token for token in one["strips"][0]["tokens"] if "predicts" in token]
+        assert [(token["lens"], token["truth"]) for token in answers] == [(["0", "1"], one["answer"])]
+        assert [token for token in one["strips"][0]["tokens"] if "lens" in token] == answers

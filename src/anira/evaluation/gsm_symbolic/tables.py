@@ -102,6 +102,7 @@ def token_table(
             "margin": _series(decision_margin(probs, labels), sum(sizes)),
             "ce": _empty(pl.Float32, sum(sizes)),
             "change": _empty(pl.Float32, sum(sizes)),
+            "lens": None,
         }
     )
     return table.select(*TOKEN_SCHEMA).cast(pl.Schema(TOKEN_SCHEMA))

@@ -31,6 +31,9 @@ _COST = (
 )
 
 
+_FEW = 4  # runs whose tokens are all shown
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """A page and the table behind it."""
@@ -147,7 +150,7 @@ def _sections(task: KnobTask, *, is_open: bool) -> Iterator[Section]:
 
 
 def _view(runs: Sequence[Run], knob: KnobWords, most: int) -> Section:
-    shown = [Shown(label=run.label, max_depth=run.max_depth, evaluation=run.evaluation) for run in _first(runs)]
+    shown = [Shown(label=run.label, max_depth=run.max_depth, evaluation=run.evaluation) for run in _shown(runs)]
     title = f"{runs[0].task.upper()} token by token"
     view = token_view(shown, name=runs[0].task, title=title, knob=knob.name, most=most)
     return Section(title=title, parts=[view], open=True)
@@ -165,7 +168,8 @@ def _probes(task: KnobTask) -> list[TablePart]:
     return [estimate_table(task.seeds, subjects, columns, title="Depth and probes", first="run", caption=caption)]
 
 
-def _first(runs: Sequence[Run]) -> list[Run]:
-    """Return one run of each experiment, without those whose depth is fixed, if others are left."""
-    first = list({run.experiment: run for run in reversed(runs)}.values())[::-1]
-    return [run for run in first if not run.is_fixed] or first
+def _shown(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs whose tokens are shown: all, or where they are many, one of each experiment."""
+    if len(runs) <= _FEW:
+        return list(runs)
+    return [run for i, run in enumerate(runs) if run.experiment not in {before.experiment for before in runs[:i]}]

@@ -50,11 +50,6 @@ class Run:
         return int(self.config["model"]["max_depth"])
 
     @property
-    def is_fixed(self) -> bool:
-        """Whether all tokens have the same depth by construction."""
-        return bool((self.config["model"].get("policy") or {}).get("name") == "fixed")
-
-    @property
     def name(self) -> str:
         """The last parts of the path, which tell runs apart: <preset>/<hash8>-s<seed>."""
         return f"{self.folder.resolve().parent.name}/{self.folder.resolve().name}"

@@ -1,0 +1,44 @@
+"""The logit lens: what a model would say about a few answers if its tokens stopped after each iteration.
+
+Stopped after iteration d, every token reads out the state that it has then: iterations up to d are those of the real
+run, because none of them reads a later state. So coda and head, and a policy's own way to read out, are all in it.
+"""
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from anira.evaluation.predict import Array, Prediction, predict_stopped
+from anira.models import AniraForCausalLM
+from anira.models.wrapped import policy_in_use
+from anira.tasks import Rows, Task
+
+SAMPLE: Final = 6
+"""Right instances of a knob that have a lens, and wrong ones: as many as a page shows."""
+_KEYS: Final = ("instance_id", "position")
+
+
+def with_lens(
+    tokens: pl.DataFrame, instances: pl.DataFrame, model: AniraForCausalLM, task: Task, rows: Rows, said: Prediction
+) -> pl.DataFrame:
+    """Return the tokens of a knob with `lens` at the answers of some instances, one text for each executed iteration.
+
+    A model whose policy skips single iterations, or whose iterations are layers of their own, has no lens.
+    """
+    if policy_in_use(model.policy).timing == "route" or not model.config.shared_core:
+        return tokens
+    index = _sample(instances["correct"].to_numpy())
+    few = rows.take(index)
+    after = predict_stopped(model, few, said.executed[index])
+    found = instances["instance_id"].to_numpy()[index]
+    answers = tokens.filter(pl.col("instance_id").is_in(found), target_kind="answer").select(*_KEYS, "executed")
+    places = zip(np.searchsorted(found, answers["instance_id"]), answers["position"], answers["executed"], strict=True)
+    texts = [[task.vocab.tokens[i] for i in after[row, position, :depth]] for row, position, depth in places]
+    lens = answers.select(_KEYS).with_columns(pl.Series("lens", texts, dtype=pl.List(pl.String)))
+    return tokens.drop("lens").join(lens, on=_KEYS, how="left", maintain_order="left").select(tokens.columns)
+
+
+def _sample(correct: Array) -> Array:
+    """Return which instances have a lens, in ascending order."""
+    return np.sort(np.concatenate([np.flatnonzero(correct)[:SAMPLE], np.flatnonzero(~correct)[:SAMPLE]]))
