@@ -98,7 +98,7 @@ def predict_stopped(model: AniraForCausalLM, rows: Rows, executed: Array) -> Arr
     """
     ran = torch.from_numpy(executed[:, : rows.input_ids.shape[1]][_valid(rows)]).to(model.device)
     depths = range(1, model.config.max_depth + 1)
-    return np.stack([_prediction(_read(model, rows, ran.clamp(max=d)), rows).predicted for d in depths], axis=-1)
+    return np.stack([lay_out(_read(model, rows, ran.clamp(max=d)), rows).predicted for d in depths], axis=-1)
 
 
 def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None, **rule: Any) -> AniraOutput:
