@@ -60,6 +60,8 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
     start = rows.answer_positions(0)[0]
     if not rows.has_one_answer(0):
         raise UserError("a question with several answers is not answered here: ask for one at a time")
+    if start == 1 and options.words[0].split():  # a whole sentence of LANO: the model would not read any of it
+        raise UserError("the question is a whole string, and nothing is left to write: leave out its <eos>")
     truth = rows.answer(0)
     session = Stepwise(model, select=options.select, threshold=options.threshold)
     token = torch.tensor([rows.ids(0)[:start]])
@@ -70,19 +72,23 @@ def _answer(model: Any, task: Any, options: GenerateOptions) -> dict[str, Any]:
         token = fed.logits.argmax(-1, keepdim=True)
         written.append(int(token))
     ids += written[:-1]
+    grade = task.grade(rows, 0, written)
     return {
         "tokens": [task.vocab.tokens[i] for i in ids],
         "depths": depths,
         "answer": task.vocab.decode(written),
         "true_answer": task.vocab.decode(truth),
-        "correct": task.grade(rows, 0, written).exact,
+        "correct": grade.exact,
+        "lenient_correct": grade.lenient,
         "mean_depth": session.cost().mean_depth,
     }
 
 
 def _text(result: dict[str, Any], max_depth: int) -> str:
     """Lay tokens over their depths; on a terminal, deeper is darker."""
-    verdict = "right" if result["correct"] else f"wrong, it is {printable(result['true_answer'])}"
+    truth = printable(result["true_answer"])
+    other = f"right too, beside {truth}" if result["lenient_correct"] else f"wrong, it is {truth}"
+    verdict = "right" if result["correct"] else other
     lines = _columns([visible(token) for token in result["tokens"]], result["depths"], max_depth)
     return "\n".join(
         [

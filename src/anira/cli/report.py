@@ -92,6 +92,7 @@ def _check(options: ReportOptions) -> None:
 
 def knob_words(tasks: Iterable[str]) -> dict[str, "KnobWords"]:
     """Return what tasks call their knobs; a task whose plugin was not imported has no words for it."""
+    from anira.paper.figures import EXPERIMENTS
     from anira.site.report import KnobWords
 
     found = {}
@@ -100,7 +101,7 @@ def knob_words(tasks: Iterable[str]) -> dict[str, "KnobWords"]:
             knob = task_class(task)(None).knob
         except UserError:
             continue
-        found[task] = KnobWords(knob.name, knob.meaning)
+        found[task] = KnobWords(knob.name, knob.meaning, task if task in EXPERIMENTS else "")
     return found
 
 

@@ -6,12 +6,13 @@ from typing import NamedTuple
 import altair as alt
 import polars as pl
 
-from anira.measure import quantity
+from anira.measure import Quantity, quantity
 from anira.site.style import COLOURS, GREY, colours, shapes
 from anira.site.tables import Column
 
 _TIPS = ["label:N", "value:Q", "low:Q", "high:Q"]
 _TICKS = 20
+_NARROWEST = 0.2  # span of an axis, in iterations or as a share
 
 
 class Legend(NamedTuple):
@@ -57,7 +58,7 @@ def knob_chart(
     title = shown.title
     x = alt.X("knob:Q", title=knob, axis=_whole(means["knob"]))
     axis = alt.Axis(format="%") if quantity(shown.quantity).percent else alt.Axis()
-    y = alt.Y("value:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
+    y = alt.Y("value:Q", title=title, axis=axis, scale=_scale(pl.concat([means, single]), quantity(shown.quantity)))
     colour, shape = legend.colour, legend.shape
     base = alt.Chart(means).encode(x=x, color=colour)
     layers: list[alt.Chart] = [
@@ -109,6 +110,20 @@ def interval_chart(
         hollow = alt.Chart(paper).mark_point(size=110, filled=False, strokeWidth=2, color=COLOURS[1], shape="diamond")
         layers.append(hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]))
     return alt.layer(*([_rule(0.0)] if zero else []), *layers)
+
+
+def _scale(rows: pl.DataFrame, unit: Quantity) -> alt.Scale:
+    """Return a scale around the values; where they hardly differ it is not as narrow as they are.
+
+    >>> _scale(pl.DataFrame({"value": [2.5, 2.501], "low": None, "high": None}), quantity("depth")).domain
+    [2.4, 2.6]
+    """
+    ends = [end for name in ("value", "low", "high") for end in (rows[name].min(), rows[name].max()) if end is not None]
+    middle = (min(ends) + max(ends)) / 2 if ends else 0.0
+    if not ends or max(ends) - min(ends) >= _NARROWEST:
+        return alt.Scale(zero=False)
+    low, high = round(middle - _NARROWEST / 2, 2), round(middle + _NARROWEST / 2, 2)
+    return alt.Scale(domain=[max(low, 0.0), min(high, 1.0)] if unit.percent else [low, high])
 
 
 def _whole(values: pl.Series) -> alt.Axis:
