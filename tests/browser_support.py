@@ -94,8 +94,8 @@ class Browser:
         return [event["params"] for event in self.events if event["method"] == method]
 
     def evaluate(self, expression: str) -> Any:
-        """Return what a JavaScript expression is in the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """Return what a JavaScript expression is in the page, or comes to be if it is a promise."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 

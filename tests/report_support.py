@@ -19,6 +19,9 @@ _GOLDEN = (5**0.5 - 1) / 2
 SMALL_TASKS: dict[str, dict[str, Any]] = {
     "mano": {"modulus": 5, "min_size": 1, "max_size": 4},
     "brevo": {"min_nodes": 3, "max_nodes": 6},
+    "words": {},
+    "depo": {"min_nodes": 4, "max_nodes": 6, "max_hops": 3, "eval_sizes": (5, 6), "eval_queries": 2},
+    "lano": {"start_symbol": 16, "packed_length": 96},
 }
 
 

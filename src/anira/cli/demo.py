@@ -124,7 +124,7 @@ def _outcome(runs: Sequence[Path]) -> str:
     """Return accuracy and depth by length for each group, and what the slopes of depth say, whatever they say."""
     from anira.measure import measure
     from anira.measure.tidy import find
-    from anira.site.report.page import movement
+    from anira.site.report.answer import movement
     from anira.site.values import layout
 
     tables = dict(zip(GROUPS, map(measure, runs), strict=True))

@@ -54,7 +54,9 @@ def run(argv: list[str]) -> None:
 
 def _text(result: dict[str, Any], max_depth: int) -> str:
     """Lay tokens over their depths; on a terminal, deeper is darker."""
-    verdict = "right" if result["correct"] else f"wrong, it is {printable(result['true_answer'])}"
+    truth = printable(result["true_answer"])
+    other = f"right too, beside {truth}" if result["lenient_correct"] else f"wrong, it is {truth}"
+    verdict = "right" if result["correct"] else other
     depths = result["depths"]
     lines = {"token": list(map(visible, result["tokens"])), "depth": list(map(str, depths))}
     bands = draw_bands(

@@ -77,6 +77,7 @@ def _check(options: ReportOptions) -> None:
 
 def knob_words(tasks: Iterable[str]) -> dict[str, "KnobWords"]:
     """Return what tasks call their knobs; a task whose plugin was not imported has no words for it."""
+    from anira.paper.figures import FIGURES
     from anira.site.report import KnobWords
 
     found = {}
@@ -85,7 +86,7 @@ def knob_words(tasks: Iterable[str]) -> dict[str, "KnobWords"]:
             knob = task_class(task)(None).knob
         except UserError:
             continue
-        found[task] = KnobWords(knob.name, knob.meaning)
+        found[task] = KnobWords(knob.name, knob.meaning, task if task in FIGURES else "")
     return found
 
 

@@ -18,6 +18,8 @@ def answer(
     start = rows.answer_positions(0)[0]
     if not rows.has_one_answer(0):
         raise UserError("a question with several answers is not answered here: ask for one at a time")
+    if start == 1 and question.split():  # a whole sentence of LANO: the model would not read any of it
+        raise UserError("the question is a whole string, and nothing is left to write: leave out its <eos>")
     truth = rows.answer(0)
     session = Stepwise(model, select=select, threshold=threshold)
     token = torch.tensor([rows.ids(0)[:start]])
@@ -28,11 +30,13 @@ def answer(
         token = fed.logits.argmax(-1, keepdim=True)
         written.append(int(token))
     ids += written[:-1]
+    grade = task.grade(rows, 0, written)
     return {
         "tokens": [task.vocab.tokens[i] for i in ids],
         "depths": depths,
         "answer": task.vocab.decode(written),
         "true_answer": task.vocab.decode(truth),
-        "correct": task.grade(rows, 0, written).exact,
+        "correct": grade.exact,
+        "lenient_correct": grade.lenient,
         "mean_depth": session.cost().mean_depth,
     }

@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 from altair.utils.schemapi import UndefinedType
 
-from anira.measure import quantity
+from anira.measure import Quantity, quantity
 from anira.site.page import ChartPart
 from anira.site.style import COLOURS, GREY, colours, shapes
 from anira.site.tables import Column
@@ -15,6 +15,9 @@ from anira.site.tables import Column
 MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
 _TIPS = ["label:N", "value:Q", "low:Q", "high:Q"]
 _TICKS = 20
+NO_MARKS: Final = pl.DataFrame(schema={"label": pl.String, "value": pl.Float64})
+"""The paper's values where it gives none."""
+_NARROWEST = 0.2  # span of an axis, in iterations or as a share
 
 
 class Legend(NamedTuple):
@@ -58,14 +61,18 @@ def knob_chart(
     means, single = (_by_knob(table, shown, legend) for table in (seeds, runs))
     x = alt.X("knob:Q", title=knob, axis=_whole(means["knob"]))
     marks: dict[str, Any] = {"color": legend.colour, "shape": legend.shape}
-    layers = seed_layers(means, single, x, value_axis(shown), ["label:N", "knob:Q", "value:Q"], band=True, **marks)
+    y = value_axis(shown, pl.concat([means, single]))
+    layers = seed_layers(means, single, x, y, ["label:N", "knob:Q", "value:Q"], band=True, **marks)
     return alt.layer(*layers, *([_rule(edge)] if edge is not None else []))
 
 
-def value_axis(shown: Column) -> alt.Y:
-    """Return an axis for the values of a quantity."""
-    form = alt.Axis(format="%") if quantity(shown.quantity).percent else alt.Axis()
-    return alt.Y("value:Q", title=shown.title, axis=form, scale=alt.Scale(zero=False))
+def value_axis(shown: Column, rows: pl.DataFrame | None = None) -> alt.Y:
+    """Return an axis for the values of a quantity, at least so wide that what hardly differs in these rows is flat."""
+    unit = quantity(shown.quantity)
+    form = alt.Axis(format="%") if unit.percent else alt.Axis()
+    return alt.Y(
+        "value:Q", title=shown.title, axis=form, scale=alt.Scale(zero=False) if rows is None else _scale(rows, unit)
+    )
 
 
 def seed_layers(
@@ -135,7 +142,9 @@ def interval_part(
     return ChartPart(name=name, title=title, chart=chart, caption=caption + " Hollow: the paper." * bool(known))
 
 
-def interval_chart(rows: pl.DataFrame, order: Sequence[str], title: str, paper: pl.DataFrame) -> alt.TopLevelMixin:
+def interval_chart(
+    rows: pl.DataFrame, order: Sequence[str], title: str, paper: pl.DataFrame = NO_MARKS
+) -> alt.TopLevelMixin:
     """Return estimates one below the other: a large mark and its interval for `label`, a small mark for each seed.
 
     `seed` is null for what is over seeds; where rows have null_low and null_high, a grey bar shows that range. `paper`
@@ -155,6 +164,22 @@ def interval_chart(rows: pl.DataFrame, order: Sequence[str], title: str, paper: 
         mark.encode(x=x, y=y, tooltip=_TIPS),
         hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]),
     )
+
+
+def _scale(rows: pl.DataFrame, unit: Quantity) -> alt.Scale:
+    """Return a scale around the values; where they hardly differ it is not as narrow as they are.
+
+    >>> _scale(pl.DataFrame({"value": [2.5, 2.501], "low": None, "high": None}), quantity("depth")).domain
+    [2.4, 2.6]
+    """
+    ends: list[float] = (
+        pl.concat([rows[name].cast(pl.Float64) for name in ("value", "low", "high")]).drop_nulls().to_list()
+    )
+    if not ends or max(ends) - min(ends) >= _NARROWEST:
+        return alt.Scale(zero=False)
+    middle = (min(ends) + max(ends)) / 2
+    low, high = round(middle - _NARROWEST / 2, 2), round(middle + _NARROWEST / 2, 2)
+    return alt.Scale(domain=[max(low, 0.0), min(high, 1.0)] if unit.percent else [low, high])
 
 
 def _whole(values: pl.Series) -> alt.Axis:

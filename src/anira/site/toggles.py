@@ -15,7 +15,7 @@ def with_toggles(spec: Spec) -> Spec:
     """
     units = [unit for unit in _units(spec) if "opacity" not in unit.get("encoding", {})]
     coloured = [unit for unit in units if "field" in unit["encoding"].get("color", {})]
-    seeds = [unit for unit in units if _has_seeds(unit, spec.get("datasets", {}))]
+    seeds = [unit for unit in units if _has_seeds(unit, spec)]
     if coloured:
         coloured[0]["params"] = [*coloured[0].get("params", []), _legend(coloured[0]["encoding"]["color"]["field"])]
     if seeds:
@@ -47,9 +47,10 @@ def _legend(field: str) -> Spec:
     return {"name": _PICKED, "select": select, "bind": "legend"}
 
 
-def _has_seeds(unit: Spec, datasets: dict[str, list[Spec]]) -> bool:
+def _has_seeds(unit: Spec, whole: Spec) -> bool:
     """Say whether a view draws a mark for each of several seeds."""
     tips = unit["encoding"].get("tooltip", [])
     named = any(tip.get("field") == "seed" for tip in (tips if isinstance(tips, list) else [tips]))
-    rows = datasets.get(unit.get("data", {}).get("name", ""), [])
+    data = unit.get("data") or whole.get("data") or {}  # data that all views share stand above them
+    rows = whole.get("datasets", {}).get(data.get("name"), [])
     return named and len({row.get("seed") for row in rows}) > 1

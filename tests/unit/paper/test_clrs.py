@@ -111,10 +111,8 @@ def test_baselines_of_a_published_run_lie_beside_it(tmp_path):
 KNOBS = {"sort": (1, 2, 5), "segments_intersect": (1,)}
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def planted(root):
     """Three seeds whose depth rises with the size of what they sort."""
-    root = tmp_path_factory.mktemp("clrs")
     folders = []
     for seed in range(3):
         plan = Plan(n=40, slope=0.5, noise=0.4, seed=seed, draw=seed)
@@ -127,6 +125,11 @@ def found(tmp_path_factory):
         for knob in own
     }
     return measured(folders, {f"run-s{seed}": cells for seed in range(3)}, left_out="sort <9>", draws=20)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return planted(tmp_path_factory.mktemp("clrs"))
 
 
 def test_without_forced_depths_need_is_unknown(found):

@@ -78,14 +78,17 @@ def test_a_run_of_another_task_is_refused(made, tmp_path):
         reproduce(setting(tmp_path))
 
 
-@pytest.fixture(scope="module")
-def planted(tmp_path_factory):
+def plant(root):
     """Three seeds with a constant gamma, and one run that was warmed up and did not learn its largest size."""
-    root = tmp_path_factory.mktemp("planted")
     trainings = [Training(seed=seed) for seed in range(3)]
     trainings.append(Training(warm_up=300, learned={1: 150.0, 2: 450.0, 3: 5000.0}))
     folders = [write_training(root / str(i), one) for i, one in enumerate(trainings)]
     return measured(folders, {"mano": "L: <operators>"}, draws=50)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return plant(tmp_path_factory.mktemp("planted"))
 
 
 def test_the_page_answers_first(planted):

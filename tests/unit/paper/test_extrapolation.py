@@ -63,10 +63,8 @@ def test_four_variants_are_evaluated_beyond_training_once(tmp_path):
         reproduce(setting)
 
 
-@pytest.fixture(scope="module")
-def three(tmp_path_factory):
+def planted(root):
     """Three seeds of two variants, all right to knob 2; beyond it ANIRA-E fails half of the time, ANIRA-O a quarter."""
-    root = tmp_path_factory.mktemp("three")
     for variant, failing in {"anira-e": 2, "anira-o": 1}.items():
 
         def required(knob, number, failing=failing):
@@ -76,6 +74,11 @@ def three(tmp_path_factory):
             run = Planted(own=lambda knob, number: 3, required=required, variant=variant, seed=seed, trained=2)
             write_run(root, run, ("",))
     return measured(sorted(root.glob("*/*/records/final")), "K: a <number>", draws=50)
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    return planted(tmp_path_factory.mktemp("three"))
 
 
 def test_the_page_answers_from_planted_records_and_is_escaped(three):

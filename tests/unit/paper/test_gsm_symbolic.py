@@ -27,10 +27,8 @@ def write_model(runs, name, **how):
     return write_planted(runs / "gsm-symbolic" / name / "records" / "final", Planted(name=name, **SIZE, **how))
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def planted(root):
     """A fixed model with its curve, one whose depth rises with the splits, and one whose depth does not."""
-    root = tmp_path_factory.mktemp("runs")
     write_model(root, "base", right=curve(3), depth=lambda *place: 3, policy="fixed")
     for depth in (1, 2, 3):
         at = Planted(name="base", policy="fixed", right=curve(depth), depth=lambda *place: 3, forced=depth, **SIZE)
@@ -40,9 +38,18 @@ def runs(tmp_path_factory):
     return root
 
 
+def measured_of(runs):
+    return measured(sorted((runs / "gsm-symbolic").iterdir()), draws=100)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return planted(tmp_path_factory.mktemp("runs"))
+
+
 @pytest.fixture(scope="module")
 def found(runs):
-    return measured(sorted((runs / "gsm-symbolic").iterdir()), draws=100)
+    return measured_of(runs)
 
 
 def setting(runs, out):

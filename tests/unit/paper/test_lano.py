@@ -17,14 +17,17 @@ def source(folder, plan):
     return Source(folder, folder, write_untrained(folder / "untrained.parquet", folder, (-0.05, 0.05)), 0.411)
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def planted(root):
     """ANIRA-E follows the parser in three seeds, ANIRA-O has one."""
-    root = tmp_path_factory.mktemp("lano")
     following = [
         source(root / f"e{seed}", Strings(n=30, effect=0.3, seed=seed, draw=seed, impossible=5)) for seed in range(3)
     ]
     return measured([*following, source(root / "o", Strings(n=30, variant="anira-o", draw=3))], draws=20)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return planted(tmp_path_factory.mktemp("lano"))
 
 
 def test_the_answer_follows_the_verdicts(found):

@@ -15,6 +15,8 @@ class KnobWords(NamedTuple):
 
     name: str = "knob"
     meaning: str = ""
+    page: str = ""
+    """The page of the paper that is about this task alone, if there is one."""
 
     @property
     def axis(self) -> str:

@@ -7,19 +7,20 @@ from typing import Any
 import polars as pl
 
 from anira.config import command
-from anira.measure import measure, over_seeds, quantity
+from anira.measure import measure, over_seeds
 from anira.measure.claims.alignment import judge_follows
 from anira.measure.claims.verdict import Claim
-from anira.measure.tidy import find
-from anira.site.by_knob import DEPTH, KnobTask, knob_chart_part, knob_section
+from anira.measure.sizes import unseen_rows
+from anira.measure.tidy import make_table
+from anira.site.by_knob import KnobTask, knob_section
 from anira.site.charts import Legend
 from anira.site.page import Page, Section, TablePart, read_notes
 from anira.site.report.about import KnobWords, origin_table, settings_table, shrunk_tables
+from anira.site.report.answer import answer, is_free, lead_chart, probe_chart
 from anira.site.report.runs import Run
 from anira.site.report.training import training_section
 from anira.site.tables import Column, estimate_table
 from anira.site.tokens import MOST_TOKENS, Shown, token_view
-from anira.site.values import amount, interval
 from anira.site.verdicts import claim_note, claims_badge
 
 _COST = (
@@ -50,8 +51,8 @@ def summarize(table: pl.DataFrame, knobs: Mapping[str, KnobWords]) -> Report:
     page = Page(
         title=f"Does depth follow difficulty? {', '.join(task.title for task in tasks)}",
         badge=claims_badge(claims),
-        answer=[line for task in tasks for line in _answer(task)],
-        lead=replace(knob_chart_part(tasks[0], DEPTH), name="lead"),
+        answer=[*answer(tasks), *_judged_by(tasks, knobs)],
+        lead=replace(lead_chart(tasks[0]), name="lead"),
         verdicts=[claim_note(claim) for claim in claims],
         sections=[section for task in tasks for section in _sections(task, is_open=task is tasks[0])],
         home="",
@@ -92,6 +93,8 @@ def build(
 def _table(runs: Sequence[Run]) -> pl.DataFrame:
     """Measure all runs; a run is known by its experiment, so that seeds of one are seeds."""
     table = measure([folder for run in runs for folder in (*run.forced, run.evaluation.folder)])
+    unseen = [row for row in unseen_rows(table) if row["value"] is not None]
+    table = pl.concat([table, make_table(unseen)])
     names = {run.run_id: run.experiment for run in runs}
     wanted = {run.evaluation.subtask for run in runs}
     shown = table if wanted == {""} else table.filter(pl.col("subtask").is_in(list(wanted)))
@@ -116,37 +119,23 @@ def _tasks(table: pl.DataFrame, knobs: Mapping[str, KnobWords]) -> Iterator[Knob
         )
 
 
-def _answer(task: KnobTask) -> Iterator[str]:
-    """Say of each experiment how depth moves with the knob, how often it is right, and whether depth is needed."""
-    for name in task.variants:
-        rows = task.seeds
-        slope, right = find(rows, "slope", variant=name), find(rows, "accuracy", variant=name)
-        majority, need = find(rows, "majority", variant=name)["value"], find(rows, "need", variant=name)
-        seeds = "" if right["n"] == 1 else f" (mean of {right['n']} seeds)"
-        share = quantity("accuracy")
-        lost = "" if need["value"] is None else f" Forced to depth 1 it loses {100 * need['value']:.0f} points."
-        yield (
-            f"{task.title}, {name}: {movement(slope)}; accuracy {amount(right['value'], share)}, the commonest "
-            f"answer {amount(majority, share)}{seeds}.{lost}"
-        )
-
-
-def movement(slope: Mapping[str, Any]) -> str:
-    """Say how answer depth moves with the knob, from the row of its slope."""
-    if slope["value"] is None:
-        return f"answer depth has no slope over the knob, because {slope['reason'] or 'there is none'}"
-    unit = quantity("slope")
-    ends = interval(slope["low"], slope["high"], unit)
-    moves = "rises" if slope["value"] > 0 else "falls"
-    size = f"{amount(abs(slope['value']), unit)} iterations per unit of the knob"
-    return f"answer depth {moves} by {size} {ends}".rstrip()
+def _judged_by(tasks: Sequence[KnobTask], knobs: Mapping[str, KnobWords]) -> list[str]:
+    """Name the pages that hold runs of these tasks against more than a report does."""
+    pages = {name: knobs[name].page for name in knobs if knobs[name].page}
+    names = dict.fromkeys(pages[task] for one in tasks if (task := one.runs["task"][0]) in pages)
+    return [f"More nulls and controls: {command('anira', 'reproduce', name)}." for name in names]
 
 
 def _sections(task: KnobTask, *, is_open: bool) -> Iterator[Section]:
-    yield knob_section(task, is_open=is_open)
+    if is_free(task):
+        yield Section(title=task.title, parts=[probe_chart(task), *_probes(task)], open=is_open)
+    else:
+        yield knob_section(task, is_open=is_open)
     subjects: dict[str, dict[str, object]] = {name: {"variant": name} for name in task.variants}
     cost = estimate_table(task.seeds, subjects, _COST, title=f"{task.title}: cost", first="run")
-    yield Section(title=f"{task.title}: cost, and the reference solver's state", parts=[cost, *_probes(task)])
+    probes = [] if is_free(task) else _probes(task)
+    title = f"{task.title}: cost, and the reference solver's state" if probes else f"{task.title}: cost"
+    yield Section(title=title, parts=[cost, *probes])
 
 
 def _view(runs: Sequence[Run], knob: KnobWords, most: int) -> Section:
