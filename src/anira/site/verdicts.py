@@ -83,7 +83,8 @@ def shown(table: pl.DataFrame, names: Mapping[str, str] = NAMES) -> dict[str, di
 def listed(names: Sequence[str]) -> str:
     """Write names as people do.
 
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
+    >>> listed(["a", "b", "c"]), listed(["a, old", "b, old", "c"])
+    ('a, b and c', 'a, old; b, old and c')
     """
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    between = "; " if any("," in name for name in names) else ", "
+    return " and ".join(filter(None, [between.join(names[:-1]), names[-1]]))
