@@ -319,5 +319,13 @@ def _train(config: "TrainConfig", folder: "RunFolder", options: LoopOptions, *, 
         tell("compiling the first steps; this takes a minute or two")
     with TrainProgress(config.steps) as progress:
         made = [make_tracker(kind, path, config.preset) for kind in options.tracker]
-        train(config, path, resume=resume, report=progress.line, trackers=made, non_finite=plan)
+        train(
+            config,
+            path,
+            resume=resume,
+            report=progress.line,
+            trackers=made,
+            non_finite=plan,
+            on_step=progress.step,
+        )
     leave()

@@ -16,6 +16,7 @@ class TrainProgress:
     def __init__(self, steps: int) -> None:
         self.steps, self._bar = steps, Bar(steps)
         self._last = -_SECONDS_BETWEEN_LINES
+        self._text = ""
         self._evaluation: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
@@ -25,6 +26,10 @@ class TrainProgress:
     def __exit__(self, *error: Any) -> None:
         self._flush_evaluation()
         self._bar.__exit__(*error)
+
+    def step(self, step: int) -> None:
+        """Move the bar, so that it has a time that remains from the first steps on."""
+        self._bar.move(step, self._text)
 
     def line(self, line: dict[str, Any]) -> None:
         """Take one line."""
@@ -37,6 +42,7 @@ class TrainProgress:
             return
         self._flush_evaluation()
         text, now = train_text(line), time.monotonic()
+        self._text = text
         if self._bar.move(line["step"], text):
             return
         if now - self._last >= _SECONDS_BETWEEN_LINES or line["step"] == self.steps:

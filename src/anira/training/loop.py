@@ -64,13 +64,15 @@ def train(
     report: Report,
     trackers: list[Tracker],
     non_finite: NonFinitePlan = "stop",
+    on_step: Callable[[int], None] = lambda step: None,
 ) -> None:
     """Train from the start, or from the last checkpoint in `folder`, to the last step; evaluate; store everything.
 
     Rows of tasks and noise are addressed by step, and text by a place in it, so a step number, that place, weights and
     the optimizer are all the state there is: a run that was killed at any moment goes on to identical weights and
     metrics. A signal raises Interrupted after the step in progress and its checkpoint. A loss or gradient that is not
-    finite raises NonFiniteError, or is left out and counted; without any, `non_finite` changes nothing.
+    finite raises NonFiniteError, or is left out and counted; without any, `non_finite` changes nothing. `on_step` is
+    told the number of every step that is over.
     """
     run = _set_up(config, folder, report, trackers, non_finite, resume=resume)
     step = logged = _resume(run) if resume else 0
@@ -81,6 +83,7 @@ def train(
             started = time.perf_counter()
             outputs = list(_descend(run, step))
             seconds += time.perf_counter() - started
+            on_step(step)
             if run.accelerator.device.type == "cpu":  # others are not waited for: the next line or checkpoint finds it
                 _check_finite(run, step)
             if step % config.log_every == 0 or step == config.steps:

@@ -103,3 +103,14 @@ def test_a_terminal_gets_a_bar_and_the_tables(monkeypatch):
     assert "evaluation at step 3" in text
     assert "9/9" in text
     assert "step      9 of 9" not in text
+
+
+def test_the_bar_moves_with_every_step(monkeypatch, capsys):
+    with TrainProgress(9) as progress:
+        progress.step(1)
+    assert not capsys.readouterr().err, "a log gets no line for it"
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with TrainProgress(9) as progress:
+        progress.step(2)
+    assert "2/9" in terminal.getvalue()
