@@ -108,7 +108,7 @@ def depth_chart(found: Found) -> alt.TopLevelMixin:
             for knob in found.knobs
         ]
     )
-    x = alt.X("split:N", title=None, sort=list(SPLITS), axis=alt.Axis(labelAngle=0))
+    x = alt.X("split:N", title="split", sort=list(SPLITS), axis=alt.Axis(labelAngle=0))
     y = alt.Y("value:Q", title="mean depth of answer tokens", scale=alt.Scale(zero=False))
     colour, tips = (
         colours(found.models, "model", grey=found.reference),

@@ -23,10 +23,6 @@ def test_a_run_knows_what_its_folder_says(folders):
     assert run.run_id == run.evaluation.asked["run_id"]
 
 
-def test_fixed_depth_is_known_by_its_policy(runs):
-    assert [run.is_fixed for run in runs] == [False, False, True]
-
-
 def test_seeds_of_one_experiment_have_labels_of_their_own(tmp_path):
     assert labels(tmp_path, FakeRun(seed=0), FakeRun(seed=1), FakeRun(variant="fixed")) == [
         "anira-o, seed 0",
