@@ -109,6 +109,12 @@ class Browser:
         """Move the mouse."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def click(self, x: float, y: float) -> None:
+        """Press and release the mouse."""
+        self.point(x, y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def tap(self, x: float, y: float) -> None:
         """Touch the screen and let go."""
         self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])

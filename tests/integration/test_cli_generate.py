@@ -144,3 +144,13 @@ def test_help_is_readable(anira):
     text = anira("generate", "--help").out
     for word in ("RUN", "QUESTION", "--step S", "--threshold T", "--json", "anira sample"):
         assert word in text
+
+
+def test_a_sentence_is_continued_and_a_whole_one_is_refused(anira, tmp_path):
+    run = train_tiny(tmp_path, "lano-anira-o-smoke", steps=2)
+    said = json.loads(anira("generate", run, "3 1 2", "--json").out)
+    assert said["tokens"][:4] == ["<bos>", "3", "1", "2"]
+    assert said["lenient_correct"] >= said["correct"]
+    result = anira("generate", run, "3 1 2 <eos>")
+    assert (result.status, result.out) == (2, "")
+    assert result.err == "anira: the question is a whole string, and nothing is left to write: leave out its <eos>\n"

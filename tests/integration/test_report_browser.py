@@ -125,6 +125,28 @@ def test_instances_are_picked_by_knob_and_outcome(browser, page):
     assert wide.evaluate("document.querySelector('.picker span').textContent") != before
 
 
+def test_two_runs_of_one_instance_stand_below_each_other_under_its_picture(browser, page):
+    wide = show(browser, page, WIDE, "light")
+    heads = "all('.strip > p').map((one) => one.textContent.split(' answers')[0])"
+    assert wide.evaluate(heads) == ["anira-o", "fixed"]
+    assert wide.evaluate("all('svg.problem rect').length") >= 2
+    assert wide.evaluate("document.querySelector('svg.problem').getBoundingClientRect().right") <= WIDE
+    wide.evaluate("var beside = all('.tokenview select')[3]; beside.value = 'none'")
+    wide.evaluate("beside.dispatchEvent(new Event('change'))")
+    assert wide.evaluate(heads) == ["anira-o"]
+
+
+def test_a_click_in_the_legend_picks_a_run(browser, page):
+    wide = show(browser, page, WIDE, "light")
+    places = "all('.chart')[0].querySelectorAll('.role-legend-label text')[1].getBoundingClientRect()"
+    x, y = (wide.evaluate(f"{places}.{axis}") + 3 for axis in ("x", "y"))
+    lines = "[...all('.chart')[0].querySelectorAll('.mark-line path')].map((one) => one.getAttribute('opacity'))"
+    assert wide.evaluate(lines) == ["1", "1"]
+    wide.click(x, y)
+    assert float(wide.evaluate(lines)[0]) < 0.1
+    assert wide.evaluate(lines)[1] == "1"
+
+
 def test_a_token_explains_itself_to_mouse_and_keyboard(browser, page):
     wide = show(browser, page, WIDE, "light")
     panel = "document.querySelector('.panel').innerText"

@@ -36,9 +36,9 @@ def themed(chart: alt.TopLevelMixin) -> dict[str, Any]:
         view=alt.ViewConfig(stroke=None),
         tooltipFormat=alt.FormatConfig(numberFormat=".4~g"),
         axis=alt.AxisConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal", labelOverlap=True),
+        axisX=alt.AxisConfig(tickCount=8),
         legend=alt.LegendConfig(
             orient="bottom",
-            columns=3,
             labelLimit=220,
             labelFontSize=12,
             titleFontSize=12,

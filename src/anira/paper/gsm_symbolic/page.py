@@ -179,7 +179,7 @@ def _depth(found: Found) -> ChartPart:
     paper = [
         (f"paper, {name}", SPLITS[knob], depth[knob]) for name, (_, depth) in REPORTED.items() for knob in knobs(found)
     ]
-    x = alt.X("split:N", title=None, sort=list(SPLITS), axis=alt.Axis(labelAngle=0))
+    x = alt.X("split:N", title="split", sort=list(SPLITS), axis=alt.Axis(labelAngle=0))
     y = alt.Y("value:Q", title=_DEPTH, scale=alt.Scale(zero=False))
     legend, tips = _legend(found), ["label:N", "split:N", "value:Q"]
     grey = alt.Chart(pl.DataFrame(paper, schema=["label", "split", "value"], orient="row")).mark_line(

@@ -127,13 +127,13 @@ def _judged_by(tasks: Sequence[KnobTask], knobs: Mapping[str, KnobWords]) -> lis
 
 
 def _sections(task: KnobTask, *, is_open: bool) -> Iterator[Section]:
-    if is_free(task):
-        yield Section(title=task.title, parts=[probe_chart(task), *_probes(task)], open=is_open)
-    else:
-        yield knob_section(task, is_open=is_open)
+    free = is_free(task)
+    section = Section(title=task.title, parts=[probe_chart(task), *_probes(task)]) if free else knob_section(task)
+    # The first task's first chart leads the page.
+    yield replace(section, parts=section.parts[is_open:], open=is_open)
     subjects: dict[str, dict[str, object]] = {name: {"variant": name} for name in task.variants}
     cost = estimate_table(task.seeds, subjects, _COST, title=f"{task.title}: cost", first="run")
-    probes = [] if is_free(task) else _probes(task)
+    probes = [] if free else _probes(task)
     title = f"{task.title}: cost, and the reference solver's state" if probes else f"{task.title}: cost"
     yield Section(title=title, parts=[cost, *probes])
 

@@ -1,9 +1,24 @@
 // A chart is drawn when it can first be seen: in a folded section it has no width yet.
 const specs = JSON.parse(document.getElementById("specs").textContent);
+// As many columns in the legend as its names leave room for; on a phone also long titles and names in two lines.
+const parts = (spec) => [spec, ...[...(spec.layer ?? []), spec.spec].filter(Boolean).flatMap(parts)];
+const fit = (spec, width) => {
+  const units = parts(spec).map((part) => part.encoding ?? {});
+  const names = units.flatMap(({ color }) => color?.scale?.domain ?? []).map(String);
+  const widest = 40 + 7 * Math.max(0, ...names.map((name) => name.length));
+  spec.config.legend.columns = Math.max(1, Math.min(4, Math.floor(width / widest)));
+  if (width > 500) return spec;
+  for (const { x, y } of units) {
+    if (typeof x?.title === "string") x.title = x.title.match(/.{1,30}(?= |$)/g).map((line) => line.trim());
+    if (y?.type === "nominal") y.axis = { ...y.axis, labelExpr: "split(datum.label, /: |, /)", labelLimit: 150 };
+  }
+  return spec;
+};
 const draw = (place) => {
   if (place.dataset.drawn) return;
   place.dataset.drawn = "yes";
-  window.vegaEmbed(place, specs[place.dataset.chart], { actions: false, renderer: "svg" });
+  const spec = fit(structuredClone(specs[place.dataset.chart]), place.clientWidth);
+  window.vegaEmbed(place, spec, { actions: false, renderer: "svg" });
 };
 const drawWithin = (element) => element.querySelectorAll(".chart").forEach((place) => {
   const fold = place.closest("details");
