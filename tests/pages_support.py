@@ -23,11 +23,10 @@ from tests.unit.paper import (
 )
 
 from anira.paper.index import write_index
+from anira.paper.outcome import whole_page
 from anira.site import render
 from anira.site.page import Page
 from anira.site.report import KnobWords, build, load_runs
-
-_MADE = {"scale": "cpu", "files": ["table.csv"]}
 
 
 def write_pages(root: Path) -> dict[str, Path]:
@@ -61,11 +60,16 @@ def figures(root: Path) -> Iterator[tuple[str, Page]]:
         test_wordmath: [test_wordmath.planted(root / "wordmath", seeds=1)],
     }
     for module, one in found.items():
-        yield module.__name__.rpartition("test_")[2], module.make_page(one, **_MADE)
+        yield whole(module.__name__.rpartition("test_")[2].replace("_", "-"), module.make_page(one))
     words = {"knob": "K: a number", "command": "anira compare", "twin": compared}
-    yield "policies", test_policies.make_page(compared, **words, **_MADE)
+    yield whole("policies", test_policies.make_page(compared, **words))
     models = test_gsm_symbolic.measured_of(test_gsm_symbolic.planted(root / "gsm"))
-    yield "gsm-symbolic", test_gsm_symbolic.make_page(models, files=["table.csv"])
+    yield whole("gsm-symbolic", test_gsm_symbolic.make_page(models))
+
+
+def whole(name: str, page: Page) -> tuple[str, Page]:
+    """Return a page as `anira reproduce` completes it."""
+    return name, whole_page(page, name, "cpu", ["table.csv"], [])
 
 
 def reports(root: Path) -> Iterator[tuple[str, Page]]:

@@ -29,7 +29,7 @@ def write_figure(
 
     What all pages have is added here: notes, runs, files, the command, and a warning where runs are smoke runs.
     """
-    page = _whole(page, name, setting.scale, list(tables), runs)
+    page = whole_page(page, name, setting.scale, list(tables), runs)
     stored = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in runs]
     judged = {key: [to_dict(claim) for claim in own] for key, own in (claims or {}).items()}
     found = {"experiment": name, "scale": setting.scale, **(beside or {}), "runs": stored, "claims": judged}
@@ -43,7 +43,8 @@ def write_figure(
     return Outcome(files=files, runs=tuple(runs), text=page_text(page), claims=claims or {})
 
 
-def _whole(page: Page, name: str, scale: str, files: list[str], runs: Sequence[UsedRun]) -> Page:
+def whole_page(page: Page, name: str, scale: str, files: list[str], runs: Sequence[UsedRun]) -> Page:
+    """Return a figure's page with what all pages have."""
     figure = FIGURES.get(name, FIGURES["policies"])  # a comparison that the user has put together
     notes = Section(title="How to read this page", notes=read_notes(figure.module.rpartition(".")[0]))
     return replace(

@@ -89,8 +89,7 @@ def answer(found: Found) -> list[str]:
     number = len(times(found))
     return [
         f"At their own depths the models run {depth} of the core's iterations, keep {slots} of its keys and values, "
-        f"and take {flops} of all FLOPs, decisions included.",
-        f"Time is {time} of that at full depth, over {number} setting{'s' * (number > 1)} (task, model, batch size).",
+        f"and take {flops} of all FLOPs and {time} of the time, in {number} setting{'s' * (number > 1)}.",
     ]
 
 
