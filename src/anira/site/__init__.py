@@ -2,7 +2,7 @@
 
     badge = Badge("1 of 2 earns its depth", "yes")
     page = Page(title="Who earns its depth?", badge=badge, answer=["anira-o does."], sections=[...])
-    write_page(Path("policies-words.html"), page, {"policies-words.csv": table})
+    Path("page.html").write_text(render(page), encoding="utf-8")
 
 A page says its answer first. Charts are Altair's, tables are pivots. The file needs no network and no other file.
 """
@@ -20,7 +20,6 @@ from anira.site.page import (
     Tone,
     read_notes,
     render,
-    write_page,
 )
 from anira.site.values import amount, interval
 
@@ -39,5 +38,4 @@ __all__ = [
     "interval",
     "read_notes",
     "render",
-    "write_page",
 ]

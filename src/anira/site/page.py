@@ -4,17 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import altair as alt
-import polars as pl
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from anira.config import json_text, printable, write_files
-from anira.measure.csv import csv_text
+from anira.config import json_text, printable
 from anira.site.style import themed
 
 
@@ -127,14 +124,6 @@ def read_notes(package: str) -> list[Note]:
     text = resources.files(package).joinpath("notes.md").read_text()
     pairs = [line[2:].partition(": ") for line in text.splitlines() if line.startswith("- ")]
     return [Note(head, rest[:1].upper() + rest[1:]) for head, _, rest in pairs]
-
-
-def write_page(path: Path, page: Page, tables: Mapping[str, pl.DataFrame]) -> list[Path]:
-    """Write a page and, beside it, its tables as CSV; all of them or none. Return their paths."""
-    contents = {path.with_name(name): csv_text(table) for name, table in tables.items()}
-    made = {**contents, path: render(page)}
-    write_files(made)
-    return list(made)
 
 
 def render(page: Page) -> str:

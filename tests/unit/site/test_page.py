@@ -7,8 +7,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from anira.config import UserError
-from anira.site import Badge, Cell, ChartPart, Note, Page, Section, TablePart, render, write_page
+from anira.site import Badge, Cell, ChartPart, Note, Page, Section, TablePart, render
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -58,14 +57,3 @@ def test_a_page_without_charts_does_not_carry_what_draws_them():
 def test_two_charts_of_one_name_are_refused():
     with pytest.raises(ValueError, match="same name"):
         render(page(chart(), chart()))
-
-
-def test_the_tables_lie_beside_the_page(tmp_path):
-    table = pl.DataFrame({"variant": ["=1+1"], "value": [0.5]})
-    made = write_page(tmp_path / "new" / "page.html", page(), {"page.csv": table})
-    assert [path.name for path in made] == ["page.csv", "page.html"]
-    assert made[0].read_text() == "variant,value\n'=1+1,0.5\n"
-    (tmp_path / "taken.html").mkdir()
-    with pytest.raises(UserError, match=r"cannot write .*taken.html"):
-        write_page(tmp_path / "taken.html", page(), {"taken.csv": table})
-    assert not (tmp_path / "taken.csv").exists()
