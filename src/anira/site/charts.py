@@ -115,13 +115,13 @@ def interval_chart(
 def _scale(rows: pl.DataFrame, unit: Quantity) -> alt.Scale:
     """Return a scale around the values; where they hardly differ it is not as narrow as they are.
 
-    >>> _scale(pl.DataFrame({"value": [2.5, 2.501], "low": None, "high": None}), quantity("depth")).domain
+    >>> _scale(pl.DataFrame({"value": [2.5], "low": [2.499], "high": [2.501]}), quantity("depth")).domain
     [2.4, 2.6]
     """
-    ends = [end for name in ("value", "low", "high") for end in (rows[name].min(), rows[name].max()) if end is not None]
-    middle = (min(ends) + max(ends)) / 2 if ends else 0.0
+    ends: list[float] = rows.select(pl.concat_list("value", "low", "high").explode()).to_series().drop_nulls().to_list()
     if not ends or max(ends) - min(ends) >= _NARROWEST:
         return alt.Scale(zero=False)
+    middle = (min(ends) + max(ends)) / 2
     low, high = round(middle - _NARROWEST / 2, 2), round(middle + _NARROWEST / 2, 2)
     return alt.Scale(domain=[max(low, 0.0), min(high, 1.0)] if unit.percent else [low, high])
 
