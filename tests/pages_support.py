@@ -48,7 +48,7 @@ def figures(root: Path) -> Iterator[tuple[str, Page]]:
     questions = [Questions(seed=seed, draw=seed, n=60) for seed in range(3)]
     compared = test_policies.planted(root / "policies", 1)
     found = {
-        test_allocation: test_allocation.planted(root / "allocation", test_allocation.rising),
+        test_allocation: test_allocation.planted(root / "allocation", test_allocation.rising, seeds=1),
         test_brevo_regression: test_brevo_regression.found(root / "brevo", *graphs),
         test_clrs: test_clrs.planted(root / "clrs"),
         test_cost: test_cost.planted(3.5),
@@ -78,7 +78,7 @@ def reports(root: Path) -> Iterator[tuple[str, Page]]:
     fakes = {
         "two": [FakeRun(task="brevo", knobs=(3, 4, 5, 6), count=20, variant=name) for name in ("anira-o", "fixed")],
         "many": [
-            FakeRun(seed=seed, count=20, variant=name, changes={"batch_size": size})
+            FakeRun(seed=seed, count=10, knobs=(1, 2, 3), variant=name, changes={"batch_size": size})
             for name in ("anira-e", "anira-o")
             for size in (64, 128)
             for seed in range(3)

@@ -169,12 +169,10 @@ def interval_chart(
 def _scale(rows: pl.DataFrame, unit: Quantity) -> alt.Scale:
     """Return a scale around the values; where they hardly differ it is not as narrow as they are.
 
-    >>> _scale(pl.DataFrame({"value": [2.5, 2.501], "low": None, "high": None}), quantity("depth")).domain
+    >>> _scale(pl.DataFrame({"value": [2.5], "low": [2.499], "high": [2.501]}), quantity("depth")).domain
     [2.4, 2.6]
     """
-    ends: list[float] = (
-        pl.concat([rows[name].cast(pl.Float64) for name in ("value", "low", "high")]).drop_nulls().to_list()
-    )
+    ends: list[float] = rows.select(pl.concat_list("value", "low", "high").explode()).to_series().drop_nulls().to_list()
     if not ends or max(ends) - min(ends) >= _NARROWEST:
         return alt.Scale(zero=False)
     middle = (min(ends) + max(ends)) / 2

@@ -99,16 +99,19 @@ _MADE_BY: Final[dict[str, Callable[[Sequence[str], Sequence[str]], Picture]]] = 
 
 
 def _drawn(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], *, gap: int, bow: int) -> Picture:
-    """Lay boxes out, `gap` pixels between columns; an edge bows by `bow` for each column that it passes."""
+    """Lay boxes out, `gap` pixels between columns; an edge bows upwards by `bow` for each column that it passes."""
     width = _LETTER * max(len(node.text) for node in nodes) + _PADDING
-    first = min(node.row for node in nodes)
-    places = [((node.column + 0.5) * (width + gap), (node.row - first + 0.5) * (_HEIGHT + 20)) for node in nodes]
+    steps, first = (width + gap, _HEIGHT + 20), min(node.row for node in nodes)
+    flat = [((node.column + 0.5) * steps[0], (node.row - first + 0.5) * steps[1]) for node in nodes]
+    bows = [bow * (abs(nodes[a].column - nodes[b].column) - 1) for a, b in edges]
+    above = max((up - (flat[a][1] + flat[b][1]) / 2 for (a, b), up in zip(edges, bows, strict=True)), default=0)
+    places = [(x, y + max(0, above + 2)) for x, y in flat]
     boxes = [
         {"text": node.text, "x": x, "y": y, "width": width, "kind": node.kind, "turn": node.turn}
         for node, (x, y) in zip(nodes, places, strict=True)
     ]
-    lines = [_line(places[a], places[b], bow * (abs(nodes[a].column - nodes[b].column) - 1)) for a, b in edges]
-    size = [max(axis) + step / 2 for axis, step in zip(zip(*places, strict=True), (width + gap, 46), strict=True)]
+    lines = [_line(places[a], places[b], up) for (a, b), up in zip(edges, bows, strict=True)]
+    size = [max(axis) + step / 2 for axis, step in zip(zip(*places, strict=True), steps, strict=True)]
     return {"size": size, "boxes": boxes, "lines": lines}
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from anira.measure import quantity
+from anira.measure.lano import PROXIES
 from anira.measure.sizes import UNSEEN
 from anira.measure.tidy import find
 from anira.site.by_knob import DEPTH, KnobTask, knob_chart_part
@@ -39,7 +40,8 @@ def probe_chart(task: KnobTask) -> ChartPart:
     """Return the rank correlation of depth with each probe, beside that of shuffled depths."""
     rows = task.legend.of(pl.concat([task.seeds, task.runs]).filter(quantity=PROBES).drop_nulls("value"))
     who = [pl.lit(", "), pl.col("label")] * (len(task.variants) > 1)
-    label = pl.concat_str(pl.col("subset").str.replace_all("_", " "), *who).alias("label")
+    names = pl.col("subset").map_elements(_probe, return_dtype=pl.String)
+    label = pl.concat_str(names, *who).alias("label")
     shown = rows.select(label, "seed", "value", "low", "high", "null_low", "null_high")
     return ChartPart(
         name=f"{task.name}-probes",
@@ -92,8 +94,13 @@ def _free_lines(task: KnobTask) -> list[str]:
 def _free_line(task: KnobTask, name: str) -> str:
     """Say how the depth of an experiment goes with the reference solver's state."""
     rows = task.seeds.filter(quantity=PROBES, variant=name).drop_nulls("value")
-    told = [f"{row['subset'].replace('_', ' ')} {row['value']:+z.2f}" for row in rows.iter_rows(named=True)]
+    told = [f"{_probe(row['subset'])} {row['value']:+z.2f}" for row in rows.iter_rows(named=True)]
     return f"{task.title}, {name}: rank correlations of depth within instances: {', '.join(told) or 'none is defined'}."
+
+
+def _probe(name: str) -> str:
+    """Write a probe for people; those of LANO's parser as its page does."""
+    return PROXIES.get(name, name.replace("_", " "))
 
 
 def movement(slope: Mapping[str, Any]) -> str:
