@@ -1,6 +1,7 @@
 """The page: whether depth follows input size, and what accuracy loses at unseen sizes, subtask by subtask."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -67,10 +68,25 @@ def answer(found: Found) -> list[str]:
         counts = Counter(claim.verdict.word for claim in judged)
         told = ", ".join(f"{count} {word}" for word, count in counts.items())
         drops: list[float] = found.seeds.filter(quantity="drop_unseen", split=split)["value"].drop_nulls().to_list()
-        ends = [f"{100 * end:.0f}" for end in (min(drops), max(drops))] if drops else []
-        size = f"is {' to '.join(ends)} points lower than at them" if ends else "is unknown"
-        lines.append(f"Accuracy {where} {size}; verdicts that it drops, by subtask and model: {told}.")
+        lines.append(f"Accuracy {where} {_compared(drops)}; verdicts that it drops, by subtask and model: {told}.")
     return lines
+
+
+def _compared(drops: Sequence[float]) -> str:
+    """Say how accuracy compares with that at seen sizes.
+
+    >>> _compared([0.1, 0.25]), _compared([-0.02])
+    ('is 10 to 25 points lower than at them', 'is 2 points higher than at them')
+    >>> _compared([-0.02, 0.3])
+    'is 30 points lower to 2 higher than at them'
+    """
+    if not drops:
+        return "is unknown"
+    low, high = (round(100 * end) for end in (min(drops), max(drops)))
+    if low < 0 < high:
+        return f"is {high} points lower to {-low} higher than at them"
+    word = "higher" if high <= 0 and low < 0 else "lower"
+    return f"is {' to '.join(dict.fromkeys(str(abs(end)) for end in (low, high)))} points {word} than at them"
 
 
 def _overview(found: Found) -> Section:
