@@ -146,6 +146,6 @@ def test_the_page_is_whole_and_escaped():
     page = make_page(found)
     html = render(page)
     assert "A &lt;fast&gt; machine." in html and "<fast>" not in html and "<s0>" not in html
-    assert answer(found)[0].endswith(" and 70.2% of the time, in 1 setting.")
+    assert answer(found)[0].endswith(" and 70.2% of the time.")
     assert page.sections[0].title == "MANO"
     assert "MANO: own and forced depths" in page_text(page)

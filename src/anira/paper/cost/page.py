@@ -86,10 +86,9 @@ def answer(found: Found) -> list[str]:
     depth, slots, flops, time = (
         _span(found, name) for name in ("iterations_share", "core_bytes_ratio", "flops_ratio", "time_ratio")
     )
-    number = len(times(found))
     return [
-        f"At their own depths the models run {depth} of the core's iterations, keep {slots} of its keys and values, "
-        f"and take {flops} of all FLOPs and {time} of the time, in {number} setting{'s' * (number > 1)}.",
+        f"At their own depths models run {depth} of the core's iterations, keep {slots} of its keys and values, and "
+        f"take {flops} of all FLOPs and {time} of the time."
     ]
 
 
