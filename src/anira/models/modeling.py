@@ -203,7 +203,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             max_depth=depth,
             training=self.training and cache is None and not wanted.active,
             probs=wanted.probs,
-            head=self._logits,
+            head=self.head_logits,
             whole_head=len(self.model.coda) == 0,
         )
         store: SlotStore | PresentStore | None = None if cache is None else cache.core
@@ -212,7 +212,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             store = PresentStore(self.config.num_core_layers, depth, rows, columns, full=not padded)
         return arguments.Call(x, policy, context, padded, mask, packing, cache, store, wanted.states)
 
-    def _logits(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
+    def head_logits(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
         """Return the logits of states by the head alone."""
         logits: Tensor = self.lm_head(self.model.before_head(h))
         return logits
@@ -344,7 +344,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
     ) -> Float[Tensor, "states batch kept vocab"]:
         if isinstance(keep, Tensor) or keep:
             z = z[:, :, keep if isinstance(keep, Tensor) else slice(-keep, None)]
-        return self._logits(z)
+        return self.head_logits(z)
 
     @classmethod
     def from_released(

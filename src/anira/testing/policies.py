@@ -173,17 +173,17 @@ def _slots(model: AniraForCausalLM, seed: int) -> str:
 def _decision_cost(model: AniraForCausalLM, seed: int) -> str:
     """A policy with weights, or one that asks the head, cannot decide for nothing."""
     probes: list[int] = []
-    head, ids = model._logits, make_ids(seed)
+    head, ids = model.head_logits, make_ids(seed)
 
     def counting(h: Tensor) -> Tensor:
         probes.append(h[..., 0].numel())
         return head(h)
 
-    model._logits = counting  # type: ignore[method-assign]
+    model.head_logits = counting  # type: ignore[method-assign]
     try:
         output = Call(model, ids).parallel(active=True)
     finally:
-        del model._logits
+        del model.head_logits
     cost = forward_cost(model.config, model.policy, output.executed, ran=output.ran, hides=output.hides)
     asked = sum(probes[:-1])  # the last one gives the answers
     least = 2 * model.config.hidden_size * model.config.vocab_size * asked
@@ -251,7 +251,7 @@ def _state_shape(model: AniraForCausalLM, seed: int) -> str:
             max_depth=MAX_DEPTH,
             select=rule.select,
             threshold=rule.threshold,
-            head=model._logits,
+            head=model.head_logits,
         )
         with torch.no_grad():
             state = model.policy.begin(h0, ctx)

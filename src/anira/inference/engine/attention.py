@@ -68,7 +68,7 @@ class LineAttention(FlatAttention):
         sizes = np.diff(starts, append=len(places))
         line = np.repeat(np.arange(len(starts)), sizes)
         number = np.arange(len(places)) - starts[line]
-        self.lines, self.slots, self.fresh = store, slots, False
+        self.row_store, self.slots, self.fresh = store, slots, False
         self.most = int(sizes.max())
         self.single = self.most == 1
         self.row_ids = store.device_copy(places.rows[starts])
@@ -84,7 +84,7 @@ class LineAttention(FlatAttention):
         """Put the keys and values of these tokens into the store, and attend over it."""
         q, k, v = (tensor[0].transpose(0, 1) for tensor in (q, k, v))
         if self.slots is not None:
-            self.lines.put(module.layer_idx, self.slots, k, v)
+            self.row_store.put(module.layer_idx, self.slots, k, v)
         return self._attend(module, q, k, v).unsqueeze(0)
 
 

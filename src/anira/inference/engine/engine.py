@@ -300,7 +300,7 @@ class Engine:
         z = self.stages.read_out(z, _places(ready), through)
         last = np.cumsum([chunk.size for _, chunk in ready]) - 1
         wanted = last[np.array([chunk.answers for _, chunk in ready])]
-        logits = self.stages.logits(z[self.stages.core.device_copy(wanted)])
+        logits = self.stages.model.head_logits(z[self.stages.core.device_copy(wanted)])
         return choose(logits, [one.options.sampling for one in asking], [len(one.tokens) for one in asking])
 
     def _deliver(self, handle: Handle, token: Token) -> None:

@@ -55,8 +55,8 @@ class Stages:
             threshold=rule.threshold,
             forced_depth=None if lane.exit_depth is None else torch.full_like(positions, lane.exit_depth),
             probs=False,
-            head=self.logits,
-            coda=None if len(self.backbone.coda) else self.logits,
+            head=self.model.head_logits,
+            coda=None if len(self.backbone.coda) else self.model.head_logits,
         )
         phases = (rope[0][index], rope[1][index])
         wave = Wave(self.backbone, self.policy, self.core, context, own, h0[index], phases, lane.exit_depth)
@@ -88,11 +88,6 @@ class Stages:
         if through == "head":
             return z
         return self._layers(self.backbone.coda, self._coda, places, self.backbone.before_coda(z), self._rope(z, places))
-
-    def logits(self, z: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
-        """Return the logits of what `read_out` gives."""
-        logits: Tensor = self.model.lm_head(self.backbone.before_head(z))
-        return logits
 
     def release(self, row: int) -> None:
         """Forget a row."""

@@ -198,8 +198,8 @@ def test_rules_are_priced_one_by_one() -> None:
 def test_a_rule_looks_as_often_as_it_is_priced() -> None:
     case = case_of("huginn", settings={"select": "kl", "threshold": 0.05})
     asked: list[int] = []
-    head = case.model._logits
-    case.model._logits = lambda h: (asked.append(h[..., 0].numel()), head(h))[1]
+    head = case.model.head_logits
+    case.model.head_logits = lambda h: (asked.append(h[..., 0].numel()), head(h))[1]
     out = case.parallel(active=True)
     assert sum(asked[:-1]) == int(case.model.policy.for_rule("kl").num_decisions(out.executed, 5).sum())
 

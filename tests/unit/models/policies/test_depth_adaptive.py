@@ -101,7 +101,7 @@ def test_mixed_training_draws_exits_and_learns_where_all_depths_are_known(policy
     assert torch.equal(out.exit_depth, drawn) and torch.equal(out.executed, drawn)
     # States are those of tokens frozen at their drawn exits. Each depth is read out by the coda as a batch of its own.
     rope = model.model.rope(out.iteration_states[0], torch.arange(ids.shape[1])[None])
-    logits = [model._logits(run_layers(model.model.coda, h, None, rope)) for h in out.iteration_states[1:]]
+    logits = [model.head_logits(run_layers(model.model.coda, h, None, rope)) for h in out.iteration_states[1:]]
     ce = torch.stack([cross_entropy(x[:, :-1].mT, labels[:, 1:], reduction="none") for x in logits], -1)
     answers, exit_index = labels[:, 1:] >= 0, drawn[:, :-1, None] - 1
     torch.testing.assert_close(out.losses["ce"], ce.gather(-1, exit_index)[..., 0][answers].mean())
@@ -134,12 +134,12 @@ def test_confidence_learns_nothing_and_is_read_out_by_the_head() -> None:
     assert not list(model.policy.parameters())
     out = model(ids, labels=labels, threshold=0.4, output_iteration_states=True)
     assert set(out.losses) == {"ce"}
-    confident = torch.stack([model._logits(h).softmax(-1).amax(-1) >= 0.4 for h in out.iteration_states[1:]], -1)
+    confident = torch.stack([model.head_logits(h).softmax(-1).amax(-1) >= 0.4 for h in out.iteration_states[1:]], -1)
     confident[..., -1] = True
     assert torch.equal(out.exit_depth, confident.long().argmax(-1) + 1)
     states = torch.stack(out.iteration_states, 2)
     z = torch.take_along_dim(states, out.exit_depth[..., None, None], 2)[:, :, 0]
-    torch.testing.assert_close(out.logits, model._logits(z), rtol=0, atol=1e-9)
+    torch.testing.assert_close(out.logits, model.head_logits(z), rtol=0, atol=1e-9)
 
 
 def test_the_geometric_decider_exits_at_the_first_high_hazard() -> None:
