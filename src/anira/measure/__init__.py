@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from anira.measure import alignment, choice, required, solver
+from anira.measure import alignment, choice, rational, required, solver
 from anira.measure.construction import explained
 from anira.measure.quantities import QUANTITIES, Quantity, quantity
 from anira.measure.records.reading import Records, RunRecords, read_runs
@@ -89,7 +89,7 @@ def verdict_rows(run: RunRecords, *, draws: int = DRAWS, seed: int = 0) -> Itera
 
 
 def _rows(run: RunRecords, price: float, seed: int, draws: int) -> Iterator[Row]:
-    rng = np.random.default_rng(seed).spawn(5)[4]
+    rng, constant_rng = np.random.default_rng(seed).spawn(6)[4:]
     yield make_row(run.main.labels, "max_depth", Estimate(float(run.main.max_depth)), n=1)
     for one in run.own:
         yield from evaluation_rows(one, draws=draws, seed=seed)
@@ -97,5 +97,5 @@ def _rows(run: RunRecords, price: float, seed: int, draws: int) -> Iterator[Row]
     yield from required.settled_rows(run)
     yield from required.need_rows(run, rng=rng, draws=draws)
     yield from required.oracle_rows(run, rng=rng, draws=draws)
-    yield from required.regret_rows(run, price=price, rng=rng, draws=draws)
+    yield from rational.rational_rows(run, price=price, rng=rng, constant_rng=constant_rng, draws=draws)
     yield from required.exit_rows(run, rng=rng, draws=draws)

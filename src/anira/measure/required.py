@@ -1,8 +1,7 @@
-"""Required work, from evaluations with every token forced to one depth: need, oracle depth and regret.
+"""Required work, from evaluations with every token forced to one depth: need and oracle depth.
 
 forced depth      1      2      3      4
 right?            no     yes    no     yes      oracle depth 4: from there on the answer stays right
-CE + 0.02 d       1.32   0.44   0.46   0.28     regret of exit depth 2: 0.44 - 0.28 = 0.16
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +36,7 @@ def settled_rows(run: RunRecords) -> Iterator[Row]:
     full = run.forced.get(main.max_depth)
     if full is None or full.settled is None:
         why = f"no evaluation with every token forced to depth {main.max_depth}" if full is None else _OLD
-        yield from _undefined(main, why, "settled")
+        yield from undefined_rows(main, why, "settled")
         return
     total = sum(full.depths.values())
     yield make_row(main.labels, "settled", Estimate(full.settled / total), n=total)
@@ -51,7 +50,7 @@ def need_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Itera
     main, hardest = run.main, run.main.hardest
     if 1 not in run.forced or hardest is None:
         why = "no evaluation with every token forced to depth 1" if hardest is not None else "no knob of training"
-        yield from _undefined(main, why, "need", knob=hardest)
+        yield from undefined_rows(main, why, "need", knob=hardest)
         return
     others = [main] + [one for depth, one in run.forced.items() if depth == main.max_depth > 1]
     table = _joined([run.forced[1], *others]).filter(pl.col("knob") == hardest)
@@ -59,14 +58,14 @@ def need_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Itera
         table[f"correct_{i}"].cast(pl.Int64) - table["correct_0"].cast(pl.Int64) for i in range(1, len(others) + 1)
     ]
     best = max(gains, key=lambda gain: gain.sum())
-    yield make_row(main.labels, "need", _mean(best.to_numpy(), table, rng, draws), n=len(table), knob=hardest)
+    yield make_row(main.labels, "need", instance_mean(best.to_numpy(), table, rng, draws), n=len(table), knob=hardest)
 
 
 def oracle_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
     """Yield the mean oracle depth by knob and over knobs, and the Spearman correlation of answer depth with it."""
-    main, missing = run.main, _missing(run)
+    main, missing = run.main, missing_depths(run)
     if missing:
-        yield from _undefined(main, missing, "oracle_depth", "spearman_oracle")
+        yield from undefined_rows(main, missing, "oracle_depth", "spearman_oracle")
         return
     table = oracle_depths(run)
     defined = table.filter(pl.col("oracle_depth").is_not_null())
@@ -74,32 +73,9 @@ def oracle_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Ite
     caveat = f"{lost} of {len(table)} instances are wrong at full depth and have no oracle depth" if lost else ""
     for knob in [*knob_index(table)[0], None]:
         part = defined if knob is None else defined.filter(pl.col("knob") == knob)
-        estimate = _mean(part["oracle_depth"].to_numpy(), part, rng, draws)
+        estimate = instance_mean(part["oracle_depth"].to_numpy(), part, rng, draws)
         yield make_row(main.labels, "oracle_depth", estimate, n=len(part), knob=knob, reason=caveat)
     yield _spearman(main, defined, caveat, rng, draws)
-
-
-def regret_rows(run: RunRecords, *, price: float, rng: np.random.Generator, draws: int) -> Iterator[Row]:
-    """Yield the mean regret per answer token: what the chosen depths cost beyond the best ones, in nats."""
-    main, missing = run.main, _missing(run)
-    missing = missing or ("" if main.answers["ce"].null_count() == 0 else "the records have no cross-entropy")
-    table = None if missing else _forced_ce(run)
-    if table is None or table.is_empty():
-        yield from _undefined(main, missing or "no answer token has a forced depth that it chose", "regret")
-        return
-    depths = list(run.forced)
-    costs = table.select(f"ce_{depth}" for depth in depths).to_numpy() + price * np.array(depths)
-    chosen = costs[np.arange(len(table)), np.searchsorted(depths, table["exit_depth"].to_numpy())]
-    sums = (
-        table.with_columns(regret=pl.Series(chosen - costs.min(axis=1)))
-        .group_by("knob", "number", maintain_order=True)
-        .agg(pl.col("regret").sum(), tokens=pl.len())
-    )
-    estimate = _mean(sums["regret"].to_numpy(), sums, rng, draws, counts=sums["tokens"].to_numpy())
-    skipped = len(main.answers.filter(pl.col("split") == "seen")) - len(table)
-    reason = f"price {price:g} nats per iteration"
-    reason += f"; {skipped} answer tokens without a forced depth are left out" if skipped else ""
-    yield make_row(main.labels, "regret", estimate, n=len(sums), subset="answer", reason=reason)
 
 
 def exit_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Iterator[Row]:
@@ -111,9 +87,11 @@ def exit_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Itera
             yield from accuracy_rows(virtual, "virtual_accuracy")
             table = _joined([virtual, own])
             gap = table["correct_1"].cast(pl.Int64) - table["correct_0"].cast(pl.Int64)
-            yield make_row(own.labels, "real_less_virtual", _mean(gap.to_numpy(), table, rng, draws), n=len(table))
+            yield make_row(
+                own.labels, "real_less_virtual", instance_mean(gap.to_numpy(), table, rng, draws), n=len(table)
+            )
         elif own is run.main:
-            yield from _undefined(own, "no evaluation with virtual exits", "virtual_accuracy", "real_less_virtual")
+            yield from undefined_rows(own, "no evaluation with virtual exits", "virtual_accuracy", "real_less_virtual")
 
 
 def oracle_depths(run: RunRecords) -> pl.DataFrame:
@@ -139,16 +117,6 @@ def _spearman(main: Records, table: pl.DataFrame, caveat: str, rng: np.random.Ge
     return make_row(main.labels, "spearman_oracle", estimate, n=len(table), null=null, reason=reason)
 
 
-def _forced_ce(run: RunRecords) -> pl.DataFrame:
-    """Return answer tokens with their cross-entropy at each forced depth, those that chose one of the depths."""
-    table = run.main.answers.filter((pl.col("split") == "seen") & pl.col("exit_depth").is_in(list(run.forced)))
-    table = table.select("knob", "number", "position", "exit_depth")
-    for depth, one in run.forced.items():
-        other = one.answers.select("knob", "number", "position", pl.col("ce").cast(pl.Float64).alias(f"ce_{depth}"))
-        table = table.join(other, on=["knob", "number", "position"])
-    return table.drop_nulls().sort("knob", "number", "position")
-
-
 def _joined(evaluations: Sequence[Records]) -> pl.DataFrame:
     """Return the instances at knobs of training that all evaluations have: `correct_0`, `correct_1`, ... and `depth`.
 
@@ -161,18 +129,18 @@ def _joined(evaluations: Sequence[Records]) -> pl.DataFrame:
     return table.sort("knob", "number")
 
 
-def _undefined(one: Records, reason: str, *names: str, knob: int | None = None) -> Iterator[Row]:
+def undefined_rows(one: Records, reason: str, *names: str, knob: int | None = None) -> Iterator[Row]:
     """Yield quantities that cannot be told, and why."""
     return (make_row(one.labels, name, Estimate(None, reason=reason), n=0, knob=knob) for name in names)
 
 
-def _missing(run: RunRecords) -> str:
+def missing_depths(run: RunRecords) -> str:
     """Say which forced depths were not evaluated, if any."""
     absent = [str(depth) for depth in range(1, run.main.max_depth + 1) if depth not in run.forced]
     return f"no evaluation with every token forced to depth {', '.join(absent)}" if absent else ""
 
 
-def _mean(
+def instance_mean(
     sums: Floats | np.ndarray,
     table: pl.DataFrame,
     rng: np.random.Generator,

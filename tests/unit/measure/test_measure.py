@@ -59,6 +59,24 @@ def test_too_shallow_costs_cross_entropy(tmp_path):
     assert estimate(table, "regret")["value"] == pytest.approx(sum(costs) / 4)
 
 
+def test_regret_beside_the_best_constant_depth(aligned, tmp_path):
+    """Every depth from 1 to 4 is required as often: with 2 nats for a wrong answer, constant 4 is the best constant."""
+    row = estimate(aligned, "regret_constant")
+    assert row["value"] == pytest.approx(0.02 * (3 + 2 + 1) / 4)
+    assert row["reason"].startswith("depth 4; price 0.02")
+    assert estimate(aligned, "regret_less_constant")["value"] == pytest.approx(-0.02 * (3 + 2 + 1) / 4)
+    table = measure(write_run(tmp_path, CONSTANT), draws=50)
+    assert estimate(table, "regret_less_constant")["value"] == pytest.approx(0, abs=1e-12)
+
+
+def test_who_stops_too_early_and_too_late(tmp_path):
+    """Exit depth 3 where 1 to 4 are required: a quarter too early, and half too late by 0.02 and 0.04 nats."""
+    table = measure(write_run(tmp_path, Planted(own=lambda knob, number: 3, required=required)), draws=50)
+    assert estimate(table, "too_early")["value"] == pytest.approx(1 / 4)
+    assert estimate(table, "too_late")["value"] == pytest.approx(2 / 4)
+    assert set(table.filter(quantity="too_late")["knob"]) == {None, *table.filter(quantity="accuracy")["knob"]}
+
+
 def test_a_constant_depth_has_no_correlation(tmp_path):
     table = measure(write_run(tmp_path, CONSTANT), draws=50)
     for quantity in ("slope", "spearman_knob", "spearman_oracle"):
