@@ -36,6 +36,8 @@ class Planted:
     """Per iteration."""
     virtual: Depth | None = None
     """What it takes to be right with virtual exits, where that is another thing."""
+    expects: bool = False
+    """Whether it has a distribution over depths: all of it at the depth that is chosen."""
 
     @property
     def run_id(self) -> str:
@@ -102,11 +104,12 @@ def _instance(run: Planted, knob: int, number: int, instance_id: int, override: 
         "kv_slots": sum(executed),
         "full_kv_slots": most,
     }
-    return instance, [_token(knob, instance_id, i, depths[i], executed[i], right) for i in range(3)]
+    return instance, [_token(run, knob, instance_id, i, depths[i], executed[i], right) for i in range(3)]
 
 
-def _token(knob: int, instance_id: int, position: int, depth: int, executed: int, right: bool) -> dict:
+def _token(run: Planted, knob: int, instance_id: int, position: int, depth: int, executed: int, right: bool) -> dict:
     answer = position == 1
+    probs = [float(one == depth) for one in range(1, run.max_depth + 1)] if run.expects else None
     return {
         "instance_id": instance_id,
         "knob": knob,
@@ -119,8 +122,8 @@ def _token(knob: int, instance_id: int, position: int, depth: int, executed: int
         "correct": right if answer else None,
         "exit_depth": depth,
         "executed": executed,
-        "expected_depth": None,
-        "exit_probs": None,
+        "expected_depth": float(depth) if run.expects else None,
+        "exit_probs": probs,
         "margin": None,
         "ce": 0.05 if right else 2.0,
         "change": 0.01 if right else 0.5,
