@@ -13,12 +13,12 @@ from anira.tasks.registry import make_task, register_task
 
 if TYPE_CHECKING:
     from anira.models import register_policy
-    from anira.runs import Run, load
+    from anira.runs import Run, load, train
 
 __version__ = "0.1.0"
-__all__ = ["Run", "__version__", "load", "make_task", "register_policy", "register_task"]
+__all__ = ["Run", "__version__", "load", "make_task", "register_policy", "register_task", "train"]
 
-_LATER = {"Run": "anira.runs", "load": "anira.runs", "register_policy": "anira.models"}
+_LATER = {"Run": "anira.runs", "load": "anira.runs", "register_policy": "anira.models", "train": "anira.runs"}
 """Name -> the module that has it, which is imported when the name is first asked for."""
 
 

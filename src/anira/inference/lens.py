@@ -51,8 +51,8 @@ def stopped_outputs(
     """
     if not can_stop(model):
         raise UserError(
-            "this model has no logit lens: its policy skips single iterations, or each iteration has layers of its own, so "
-            "tokens cannot stop early"
+            "this model has no logit lens, because its tokens cannot stop early: its policy skips single iterations, "
+            "or each iteration has layers of its own"
         )
     for depth in range(1, model.config.max_depth + 1):
         yield model(input_ids, exit_depth=executed.clamp(max=depth), **call)

@@ -74,10 +74,12 @@ def _load_model(folder: Path) -> AniraForCausalLM:
     """Return the model in a folder: one of ours, or a released looped one."""
     if not is_model_folder(folder):
         with without_bars():
-            return load_released(folder).eval()
+            model = load_released(folder)
+        return model.train(False)
+    ours: Any = AniraForCausalLM  # transformers does not say that there may be two results
     try:
         with without_bars(), torch.random.fork_rng(devices=[]):
-            model, info = AniraForCausalLM.from_pretrained(
+            model, info = ours.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, output_loading_info=True
             )
     except UserError:
@@ -89,8 +91,7 @@ def _load_model(folder: Path) -> AniraForCausalLM:
         raise UserError(
             f"{folder} does not fit its config.json: {odd[0]} is missing, of another shape, or not the model's"
         )
-    loaded: AniraForCausalLM = model.eval()
-    return loaded
+    return model.train(False)
 
 
 def _load_tokenizer(folder: Path) -> Any:

@@ -1,17 +1,28 @@
 """One run, loaded: its model, task and configuration, and what it does with a text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
+import polars as pl
+
 from anira.config import UserError
+from anira.config.folder import inside
+from anira.evaluation import EvaluationConfig, choose_knobs, evaluated_cells
+from anira.measure import measure
+from anira.measure.training.metrics import read_metrics
 from anira.models import AniraForCausalLM
 from anira.models.wrapped import policy_in_use
+from anira.runs.comparing import Comparison, compare_runs
 from anira.runs.looking import Rule, find_depths, find_predictions, write
 from anira.runs.reading import Reader, TaskReader
+from anira.runs.records import Records, evaluation_names, read_records
 from anira.runs.tokens import Depths, Generation, Predictions
 from anira.tasks import BlockTask
 from anira.training.config import TrainConfig
+from anira.training.evaluating import evaluate_loaded, evaluation_name
+from anira.training.fitting import check_evaluation
+from anira.training.run import RunFolder
 
 
 @final
@@ -54,7 +65,7 @@ class Run:
     @property
     def name(self) -> str:
         """How tables and charts call it: <variant>, seed <seed>; or the name of the model's folder."""
-        return self.source.name if self.config is None else f"{self.config.variant}, seed {self.config.seed}"
+        return self.source.name if self.config is None else run_name(self.config)
 
     def depths(
         self,
@@ -106,6 +117,78 @@ class Run:
         rule = Rule(select=select, threshold=threshold, exit_depth=exit_depth)
         return write(self.model, self.reader, question, rule, max_new_tokens)
 
+    def records(self, name: str | None = None) -> Records:
+        """Return the records of an evaluation: `.instances` and `.tokens`, polars tables that have `.to_pandas()`.
+
+        Without a name it is the run's main evaluation; `evaluations` lists the others.
+        """
+        return read_records(self._folder(), name)
+
+    @property
+    def evaluations(self) -> list[str]:
+        """The names of the run's evaluations, the main one last."""
+        return evaluation_names(self._folder())
+
+    def evaluate(
+        self,
+        knobs: str | Sequence[int] | None = None,
+        *,
+        subtasks: str | None = None,
+        count: int = 1000,
+        select: str | None = None,
+        threshold: float | None = None,
+        exit_depth: int | None = None,
+        generate: bool = False,
+        name: str | None = None,
+    ) -> Records:
+        """Evaluate the model over a knob grid, write the records into the run's folder, and return them.
+
+        Args:
+            knobs: such as "3:16", "10,20" or [3, 4]; by default those of training.
+            subtasks: such as "sort,bfs", for a task that is several in one.
+            count: instances per knob.
+            select, threshold, exit_depth: how depth is chosen.
+            generate: decode freely instead of reading the true answer along.
+            name: of the records' folder; made from the options by default. What is there already is not made again.
+        """
+        asked = knobs if knobs is None or isinstance(knobs, str) else ",".join(map(str, knobs))
+        wanted = EvaluationConfig(
+            knobs=choose_knobs(self.task, asked, subtasks),
+            count=count,
+            select=select,
+            threshold=threshold,
+            decode="generated" if generate else "parallel",
+            override="" if exit_depth is None else f"depth-{exit_depth}",
+        )
+        folder, config, step = self._folder(), self.config, self.step
+        assert config is not None and step is not None
+        check_evaluation(evaluated_cells(self.task, wanted.knobs), count, self.model.config.max_depth)
+        chosen = name or evaluation_name(step, wanted, knobs=asked or "", subtasks=subtasks or "")
+        evaluate_loaded((config, self.model, step), wanted, inside(folder, "records", chosen))
+        return self.records(chosen)
+
+    def measure(self) -> pl.DataFrame:
+        """Return the tidy table of all records of the run: one row per estimate, with its interval."""
+        return measure(self._folder())
+
+    def metrics(self) -> pl.DataFrame:
+        """Return the lines of metrics.jsonl as a table: `kind` is train or eval; what a line does not say is null."""
+        return pl.DataFrame(list(read_metrics(self._folder())), infer_schema_length=None)
+
+    def compare(self, other: "Run | str | Path") -> Comparison:
+        """Compare the records of this run and another one by knob; a notebook draws the two as charts.
+
+        Where both evaluated the same instances, differences are paired.
+        """
+        second = Path(other) if isinstance(other, str | Path) else other._folder()
+        name = other.name if isinstance(other, Run) else run_name(RunFolder(second).read_config())
+        return compare_runs(self._folder(), second, (self.name, name), self.task.knob.name)
+
+    def _folder(self) -> Path:
+        if self.path is None:
+            raise UserError(f"{self.source} is a model without a run: it has no records, metrics or evaluations")
+        return self.path
+
     def __repr__(self) -> str:
         return "\n".join(f"{name:10}  {value}" for name, value in self._facts().items())
 
@@ -122,3 +205,8 @@ class Run:
             knob = self.task.knob
             facts |= {"task": f"{self.task.name}, trained at {knob.name} = {knob.seen[0]} to {knob.seen[-1]}"}
         return facts
+
+
+def run_name(config: TrainConfig) -> str:
+    """Return how tables and charts call a run."""
+    return f"{config.variant}, seed {config.seed}"

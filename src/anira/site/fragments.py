@@ -31,7 +31,8 @@ _INK: Final = (
 
 def fragment(*parts: str) -> str:
     """Return parts as one piece, with its style."""
-    return Markup('<div class="anira"><style>{}</style>{}</div>').format(_style(), _joined(map(Markup, parts)))
+    whole = Markup('<div class="anira"><style>{}</style>{}</div>')
+    return str(whole.format(_style(), _joined(map(Markup, parts))))
 
 
 def strip(tokens: Sequence[Token], max_depth: int, *, title: str = "") -> str:
@@ -66,6 +67,28 @@ def chart_svg(chart: alt.TopLevelMixin) -> str:
     spec = themed(chart) | {"width": _WIDTH, "height": HEIGHT * 3 // 4}
     drawn: str = vl_convert.vegalite_to_svg(spec)
     return drawn.replace('fill="#000"', 'fill="currentcolor"')
+
+
+def heading(text: str) -> str:
+    """Return a small heading, or nothing for an empty text."""
+    return _made("<p><b>{}</b></p>", text) if text else ""
+
+
+def columns(*parts: str) -> str:
+    """Return parts beside each other where there is room, and below where there is not."""
+    cells = _joined(_made('<div style="flex: 1 1 20rem">{}</div>', Markup(part)) for part in parts)
+    return _made('<div style="display: flex; flex-wrap: wrap; gap: 1rem">{}</div>', cells)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "") -> str:
+    """Return a table of texts, with a sentence above it."""
+    lines = [_row("td", row) for row in rows]
+    whole = '<p class="caption">{}</p><div class="wide"><table><thead>{}</thead><tbody>{}</tbody></table></div>'
+    return _made(whole, caption, _row("th", head), _joined(lines))
+
+
+def _row(tag: str, cells: Iterable[str]) -> Markup:
+    return _made("<tr>{}</tr>", _joined(_made(f"<{tag}>{{}}</{tag}>", cell) for cell in cells))
 
 
 def _box(token: Token, max_depth: int) -> Markup:
