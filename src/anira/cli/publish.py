@@ -1,4 +1,4 @@
-"""`anira publish RUN --to FOLDER|HUB_ID`: a run as a model that others can load."""
+"""`anira publish RUN --to FOLDER|hf://OWNER/MODEL`: a run as a model that others can load."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from anira.cli.parse import parse
 
 SUMMARY = (
     "Write a run as a folder that stands alone: weights, tokenizer, a model card with accuracy and depth, and the "
-    "run's configuration and metrics. Nothing of this machine is in it. HUB_ID uploads it to the Hugging Face hub."
+    "run's configuration and metrics. Nothing of this machine is in it."
 )
 
 
@@ -21,8 +21,8 @@ class Options:
 
     run: Positional[Annotated[Path, arg(metavar="RUN")]]
     """Folder of a run."""
-    to: Annotated[str, arg(metavar="FOLDER|HUB_ID")]
-    """A new folder, or owner/model on the hub; ./owner/model is a folder."""
+    to: Annotated[str, arg(metavar="PLACE")]
+    """A new folder, or hf://owner/model to upload it to the Hugging Face hub."""
     step: Annotated[int | None, arg(metavar="S")] = None
     """Checkpoint; the last one by default."""
     records: bool = False
@@ -34,11 +34,11 @@ class Options:
 def run(argv: list[str]) -> None:
     """Publish, and say where it is."""
     options = parse(Options, argv, prog="anira publish", description=SUMMARY)
-    from anira.runs.publishing import is_hub_id, publish
+    from anira.runs.publishing import hub_id, publish
 
-    if is_hub_id(options.to):
-        tell(f"uploading to the Hugging Face hub as {options.to} (./{options.to} would be a folder here)")
+    name = hub_id(options.to)
+    if name is not None:
+        tell(f"uploading to the Hugging Face hub as {name}")
     place = publish(options.run, options.to, step=options.step, records=options.records, private=options.private)
-    name = options.to if is_hub_id(options.to) else place
-    tell(f'next, in Python: anira.load("{name}")')
+    tell(f"next, in Python: anira.load({name or place!r})")
     say(place)

@@ -21,7 +21,7 @@ from anira.evaluation import RecordFolder
 from anira.measure.records.stored import read_stored
 from anira.measure.training.metrics import read_metrics
 from anira.runs.card import model_card
-from anira.runs.loading import load
+from anira.runs.loading import HUB, load
 from anira.runs.private import without_paths
 from anira.runs.published import RUN
 from anira.runs.run import Run
@@ -30,7 +30,7 @@ from anira.training.config import TrainConfig
 from anira.training.status import run_status
 
 _TOKENIZER: Final = re.compile(r"(tokenizer|special_tokens_map|added_tokens|vocab|merges|chat_template|spiece).*")
-_HUB_ID: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+_HUB_ID: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # owner/model
 _OURS: Final = [f"{RUN}/*", "model*.safetensors", "model.safetensors.index.json"]
 """What an earlier version on the hub may have and a new one may not."""
 
@@ -48,7 +48,8 @@ def publish(
 
     Args:
         run: the folder of a run.
-        to: a new folder, or a hub id (owner/model); "./owner/model" is a folder.
+        to: a new folder, or hf://owner/model for the hub. (A plain owner/model is a folder: nothing is ever uploaded by
+            mistake.)
         step: which checkpoint; the last one by default.
         records: whether the tables of all evaluations come along, which are most of the size.
         private: on the hub, whether nobody else sees it.
@@ -57,11 +58,12 @@ def publish(
     loaded = load(run, step=step)
     if loaded.path is None or loaded.path != loaded.source:
         raise UserError(f"{run} is not the folder of a run: publish the run that its model comes from")
-    if is_hub_id(to):
+    name = hub_id(to)
+    if name is not None:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "model"
-            write_published(loaded, folder, str(to), records=records)
-            return _upload(folder, str(to), private=private, api=api)
+            write_published(loaded, folder, name, records=records)
+            return _upload(folder, name, private=private, api=api)
     target = Path(to).expanduser()
     if target.exists():
         raise UserError(f"{target} is there already: remove it first")
@@ -69,13 +71,18 @@ def publish(
     return str(target)
 
 
-def is_hub_id(to: str | Path) -> bool:
-    """Say whether a place is on the hub: owner/model, unless there is a folder `owner` here.
+def hub_id(to: str | Path) -> str | None:
+    """Return the hub id that a place stands for, or None for a folder.
 
-    >>> is_hub_id("someone/mano-anira-o"), is_hub_id("./someone/mano-anira-o"), is_hub_id("mano-anira-o")
-    (True, False, False)
+    >>> hub_id("hf://someone/mano-anira-o"), hub_id("someone/mano-anira-o")
+    ('someone/mano-anira-o', None)
     """
-    return isinstance(to, str) and bool(_HUB_ID.fullmatch(to)) and not Path(to).parent.is_dir()
+    if not str(to).startswith(HUB):
+        return None
+    name = str(to).removeprefix(HUB)
+    if not _HUB_ID.fullmatch(name):
+        raise UserError(f"{to} is no place on the hub: write {HUB}owner/model")
+    return name
 
 
 def write_published(run: Run, target: Path, place: str, *, records: bool) -> None:
@@ -137,7 +144,6 @@ def _write(path: Path, values: Mapping[str, Any]) -> None:
 def _upload(folder: Path, name: str, *, private: bool, api: Any) -> str:
     """Bring a folder to the hub in one commit."""
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
 
     api = HfApi() if api is None else api
     try:
@@ -145,7 +151,7 @@ def _upload(folder: Path, name: str, *, private: bool, api: Any) -> str:
         api.upload_folder(
             repo_id=name, folder_path=folder, commit_message="Published by anira", delete_patterns=list(_OURS)
         )
-    except (HfHubHTTPError, OSError) as error:
+    except Exception as error:  # the classes of a failed connection belong to whatever library makes it
         why = " ".join(str(error).split())[:300]
         raise UserError(f"cannot publish to {name} on the hub: {why}; `hf auth login` logs you in") from error
     return f"https://huggingface.co/{name}"

@@ -147,7 +147,7 @@ class Hub:
 def test_the_hub_gets_the_same_folder_in_one_commit(published, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hub = Hub()
-    assert publish(MANO, "someone/mano", private=True, api=hub) == "https://huggingface.co/someone/mano"
+    assert publish(MANO, "hf://someone/mano", private=True, api=hub) == "https://huggingface.co/someone/mano"
     assert hub.files == {name for name in files(published) if "/records/" not in name}
     (created, options), (_, uploaded) = hub.calls
     assert (created, options["private"], options["exist_ok"]) == ("someone/mano", True, True)
@@ -156,10 +156,16 @@ def test_the_hub_gets_the_same_folder_in_one_commit(published, tmp_path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("place", ["hf://mano", "hf://a/b/c", "hf:///tmp", "hf://../x"])
+def test_what_is_no_place_on_the_hub_is_refused(place):
+    with pytest.raises(UserError, match="is no place on the hub"):
+        publish(MANO, place, api=Hub())
+
+
 def test_what_the_hub_refuses_is_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="cannot publish to someone/mano on the hub: no"):
-        publish(MANO, "someone/mano", api=Hub(OSError("no")))
+        publish(MANO, "hf://someone/mano", api=Hub(RuntimeError("no")))
 
 
 def test_the_command_says_where_it_is(anira, tmp_path):
