@@ -27,9 +27,10 @@ ALLOWED = {
     "measure": {"config", "records"},
     "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
+    "runs": {*_EVALUATION, "text", *_STATISTICS, "evaluation", "training"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "exchange", "paper"},
-    "": {"config", "tasks", "models"},
+    "cli": {"", *_PAPER, "exchange", "paper", "runs"},
+    "": {"config", "tasks", "models", "runs"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""
 
