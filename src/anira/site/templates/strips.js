@@ -1,0 +1,119 @@
+// How an instance is drawn: the picture of a problem, and its tokens shaded by depth. Texts are data, never markup.
+const make = (tag, name, text = "") => {
+  const made = document.createElement(tag);
+  if (name) made.className = name;
+  if (text !== "") made.textContent = text;
+  return made;
+};
+const shape = (tag, facts, text = "") => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(facts)) made.setAttribute(name, value);
+  made.textContent = text;
+  return made;
+};
+const problem = ({ size: [width, height], boxes, lines }) => {
+  const made = shape("svg", { class: "problem", viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": "the problem" });
+  made.append(...lines.map((d) => shape("path", { d })));
+  for (const { text, x, y, width: wide, kind, turn } of boxes) {
+    made.append(shape("rect", { x: x - wide / 2, y: y - 13, width: wide, height: 26, rx: 12, class: kind }));
+    made.append(shape("text", { x, y: y + 5 }, text), shape("text", { x: x + wide / 2 + 3, y: y - 7, class: "turn" }, turn));
+  }
+  return made;
+};
+const seen = (text) => ({ " ": "\u2423", "\n": "\u23ce", "\t": "\u21e5" })[text] ?? text;
+const facts = (token, most, probes) => {
+  const lines = [["position", token.position], ["depth", `${token.depth} of ${most}`]];
+  if (token.expected !== undefined) lines.push(["expected depth", token.expected]);
+  const wrong = token.truth === undefined ? "wrong" : `wrong, it is ${seen(token.truth)}`;
+  if (token.predicts !== undefined) lines.push(["predicts", `${seen(token.predicts)} (${token.right ? "right" : wrong})`]);
+  const known = (token.probes ?? []).map((value, i) => [probes[i], value]).filter(([, value]) => value !== null);
+  return [...lines, ...known];
+};
+// One column for each iteration: its exit probability, and what would be said after it.
+const iterations = ({ probs = [], lens = [], depth, truth }) => {
+  const table = make("table", "iterations"), last = Math.max(probs.length, lens.length);
+  const line = (name, cells) => {
+    const row = table.insertRow();
+    row.append(make("th", "", name), ...cells);
+    [...row.cells].forEach((cell, i) => cell.classList.toggle("exit", i === depth));
+  };
+  const bar = (q) => {
+    const cell = make("td"), made = make("span", "bar");
+    made.style.setProperty("--q", q);
+    cell.append(made, q.toFixed(2));
+    return cell;
+  };
+  if (!last) return [];
+  if (probs.length) line("exit probability", probs.map(bar));
+  line("iteration", Array.from({ length: last }, (_, i) => make("td", "", String(i + 1))));
+  if (lens.length) line("says after it", lens.map((said) => make("td", said === truth ? "good" : "bad", seen(said))));
+  const box = make("div", "wide");
+  box.append(table);
+  return [box];
+};
+const explain = (panel, token, most, probes) => {
+  const said = make("div", "facts");
+  said.append(make("b", "", seen(token.text)), ...facts(token, most, probes).map(([name, value]) => make("span", "", `${name} ${value}`)));
+  panel.replaceChildren(said, ...iterations(token));
+};
+// The answers of a strip, one column each: what would be said after each iteration.
+const lens = (tokens) => {
+  const answers = tokens.filter((token) => token.lens);
+  if (!answers.length || answers.length > 60) return [];
+  const table = make("table", "lens"), most = Math.max(...answers.map((token) => token.lens.length));
+  table.insertRow().append(make("th", "", "correct answer"), ...answers.map((token) => make("td", "", seen(token.truth ?? ""))));
+  for (let d = 0; d < most; d += 1) {
+    const row = table.insertRow();
+    row.append(make("th", "", d ? String(d + 1) : "after iteration 1"));
+    for (const token of answers) row.append(make("td", d >= token.lens.length ? "" : token.lens[d] === token.truth ? "good" : "bad", seen(token.lens[d] ?? "")));
+  }
+  const box = make("div", "wide");
+  box.tabIndex = 0;
+  box.append(table);
+  return [box];
+};
+const box = (token, most) => {
+  const answers = token.predicts !== undefined, made = make("span", answers ? "token answer" : "token");
+  made.append(make("b", "", seen(token.text)), make("small", "", String(token.depth)));
+  if (answers) made.append(make("em", "", `\u2192 ${seen(token.predicts)} ${token.right ? "\u2713" : "\u2717"}`));
+  made.style.setProperty("--share", `${Math.round((100 * token.depth) / most)}%`);
+  made.role = "option";
+  made.tabIndex = -1;
+  made.ariaLabel = `${token.text}, depth ${token.depth}${answers ? `, predicts ${token.predicts}` : ""}`;
+  return made;
+};
+// The boxes of a strip are one stop for the Tab key; arrows, Home and End move over them. `told` hears who was picked.
+const boxes = (one, most, panel, probes, told) => {
+  const made = make("div", "tokens"), all = one.tokens.map((token) => box(token, most));
+  const pick = (i) => {
+    all.forEach((other, j) => { other.tabIndex = i === j ? 0 : -1; other.ariaSelected = String(i === j); });
+    explain(panel, one.tokens[i], most, probes);
+  };
+  const at = (target) => all.indexOf(target.closest(".token"));
+  const to = { ArrowLeft: (i) => i - 1, ArrowUp: (i) => i - 1, ArrowRight: (i) => i + 1, ArrowDown: (i) => i + 1, Home: () => 0, End: () => all.length - 1 };
+  const chosen = ({ target }) => {
+    const i = at(target);
+    if (i >= 0) { pick(i); told(one.tokens[i].position); }
+  };
+  for (const event of ["pointerover", "focusin", "click"]) made.addEventListener(event, chosen);
+  made.addEventListener("keydown", (event) => {
+    const next = to[event.key] && all[to[event.key](at(event.target))];
+    if (next) next.focus();
+    if (to[event.key]) event.preventDefault();
+  });
+  made.role = "listbox";
+  made.ariaLabel = "Tokens, shaded by depth";
+  made.append(...all);
+  if (all.length) all[0].tabIndex = 0;
+  made.pick = (position) => { const i = one.tokens.findIndex((token) => token.position === position); if (i >= 0) pick(i); };
+  return made;
+};
+const strip = (one, most, probes, told = () => {}) => {
+  const made = make("div", "strip"), panel = make("div", "panel", "Point at a token, or move over them with the arrow keys.");
+  const early = one.left_out ? ` (${one.left_out} earlier tokens are not shown)` : "";
+  const tokens = boxes(one, most, panel, probes, told);
+  made.append(make("p", one.right ? "good" : "bad", `${one.run} answers ${one.predicted}: ${one.right ? "right" : "wrong"}${early}`));
+  made.append(tokens, panel, ...lens(one.tokens));
+  made.pick = tokens.pick;
+  return made;
+};
