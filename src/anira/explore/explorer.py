@@ -42,7 +42,7 @@ class Explorer:
 
     @property
     def first_row(self) -> RowAddress:
-        """Where a page begins: the hardest trained knob that is still short enough to be looked at."""
+        """Where a page begins: a trained knob of middle size."""
         subtask, part = next(iter(self.parts.items()))
         return RowAddress(subtask=subtask, knob=part.knob.seen[len(part.knob.seen) // 2], row=0)
 

@@ -104,13 +104,24 @@ class ExploredRun:
             "answer": self.task.vocab.decode(truth.answer(0)),
             "right": grade.exact,
             "lenient": grade.lenient,
-            "written": writes(truth),
             "mean_depth": round(float(fed["executed"].to_numpy().mean()), 2),
-            "left_out": len(fed) - len(shown),
-            "built_for": self.config.max_length if len(tokens) > self.config.max_length else None,
+            "notes": list(self._notes(truth, shown, left_out=len(fed) - len(shown))),
             "probes": [name.replace("_", " ") for name in probes],
             "tokens": [shown_token(token, texts, probes) for token in shown.iter_rows(named=True)],
         }
+
+    def _notes(self, truth: Rows, shown: pl.DataFrame, *, left_out: int) -> Iterator[str]:
+        """Yield what a reader must know to read the view."""
+        if not writes(truth):
+            yield "each answer is predicted from the true tokens before it"
+        if left_out:
+            yield f"the first {left_out} tokens are not shown"
+        if int(truth.lengths[0]) > self.config.max_length:
+            yield f"the model was trained on up to {self.config.max_length} tokens, and this row is longer"
+        if shown["exit_probs"].is_null().all():
+            yield "this policy has no exit probabilities"
+        if shown["lens"].is_null().all():
+            yield "tokens of this model cannot stop between iterations, so there are no predictions after each of them"
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -21,16 +21,10 @@ def controls(rules: Rules) -> list[dict[str, Any]]:
 
 
 def _control(bounds: ThresholdRange) -> Mapping[str, Any]:
-    found = stops(bounds)
-    default = found[len(found) // 2] if bounds.default is None else bounds.default
-    return {
-        "range": str(bounds),
-        "low": bounds.low,
-        "high": bounds.high,
-        "stops": found,
-        "start": default,
-        "deeper": bounds.deeper,
-    }
+    found, middle = stops(bounds), (bounds.low + bounds.high) / 2
+    start = min(found, key=lambda stop: abs(stop - middle)) if bounds.default is None else bounds.default
+    ends = {"low": bounds.low, "high": bounds.high, "range": str(bounds), "deeper": bounds.deeper}
+    return {**ends, "stops": found, "start": start}
 
 
 def stops(bounds: ThresholdRange) -> list[float]:

@@ -3,6 +3,7 @@ const state = JSON.parse(document.getElementById("state").textContent);
 const find = (id) => document.getElementById(id);
 const most = Math.max(...state.runs.map((run) => run.max_depth));
 let problemNow = state.problem;
+let chosen = null; // the position of the token that all runs explain
 
 const send = async (path, body) => {
   let answer;
@@ -56,7 +57,7 @@ const depthControls = (run, changed) => {
   const made = make("div", "depth"), rule = make("select"), slider = Object.assign(make("input"), { type: "range", min: 0, step: 1 });
   const exact = number(0), hint = make("p", "hint"), forced = "forced depth";
   const rules = run.rules.length ? run.rules : [{ name: "" }];
-  for (const { name } of rules) rule.append(new Option(name === "" ? `its own: always ${run.max_depth}` : name === run.default_rule ? `${name} (its own)` : name, name));
+  for (const { name } of rules) rule.append(new Option(name === "" ? "its own rule" : name === run.default_rule ? `${name} (its own)` : name, name));
   rule.append(new Option("the same for all tokens", forced));
   rule.value = run.default_rule;
   const depths = { stops: Array.from({ length: run.max_depth }, (_, i) => i + 1), low: 1, high: run.max_depth, start: run.max_depth };
@@ -90,15 +91,13 @@ const verdict = (view) => {
   return view.lenient ? `right too, beside ${view.answer}` : `wrong, it is ${view.answer}`;
 };
 const drawView = (place, run, view, told) => {
-  const right = view.right || view.lenient, found = strip({ ...view, run: run.label }, most, view.probes, told);
+  const right = view.right || view.lenient, tokens = strip(view, most, view.probes, told);
   const said = make("p", `said ${right ? "good" : "bad"}`, `Answer: ${view.predicted} (${verdict(view)})`);
-  const cost = [`${view.mean_depth} of ${run.max_depth} iterations per token on average`];
-  if (!view.written) cost.push("every answer is predicted from the true ones before it");
-  if (view.left_out) cost.push(`${view.left_out} earlier tokens are not shown`);
-  if (view.built_for) cost.push(`the model was built for ${view.built_for} tokens, and this is longer`);
-  found.firstElementChild.remove();
-  place.replaceChildren(said, make("p", "cost", `${cost.join("; ")}.`), found);
-  return found;
+  const cost = [`${view.mean_depth} of ${run.max_depth} iterations per token on average`, ...view.notes];
+  const answers = view.tokens.filter((token) => token.predicts !== undefined);
+  place.replaceChildren(said, make("p", "cost", `${cost.join("; ")}.`), tokens, ...(answers.length > 1 ? lens(view.tokens) : []));
+  if (!tokens.pick(chosen)) tokens.pick(answers[0]?.position);
+  return tokens;
 };
 const card = (run, i, told) => {
   const made = make("article", "run"), result = make("div", "result"), mistake = make("p", "bad");
@@ -107,7 +106,7 @@ const card = (run, i, told) => {
   mistake.setAttribute("role", "alert");
   made.ariaLabel = run.label;
   made.append(make("h3", "", run.label), make("p", "about", `policy ${run.policy}, ${run.about}`), controls, mistake, result);
-  made.show = (view) => { made.strip = drawView(result, run, view, (position) => told(i, position)); };
+  made.show = (view) => { made.tokens = drawView(result, run, view, (position) => told(i, position)); };
   made.choice = controls.choice;
   made.read = latest(async (question) => {
     made.classList.add("waiting");
@@ -127,7 +126,11 @@ const asked = ({ select, threshold, depth }, run) => {
   return `depth by ${select ?? (run.default_rule || "its own")}${threshold === null ? "" : `, threshold ${threshold}`}`;
 };
 
-const cards = state.runs.map((run, i) => card(run, i, (from, position) => cards.forEach((other, j) => j !== from && other.strip?.pick(position))));
+const choose = (from, position) => {
+  chosen = position;
+  cards.forEach((other, i) => i !== from && other.tokens?.pick(position));
+};
+const cards = state.runs.map((run, i) => card(run, i, choose));
 find("runs").append(...cards);
 scale();
 drawProblem(state.problem);
@@ -152,7 +155,7 @@ const makePicker = () => {
   const arrange = () => {
     const { knob: name, meaning, minimum, maximum, seen: [low, high] } = part();
     knobLabel.firstChild.textContent = `${name} `;
-    knobLabel.title = `${meaning}: ${minimum} to ${maximum}, trained on ${low} to ${high}`;
+    find("knob").textContent = `${name}: ${meaning}. Trained on ${low === high ? low : `${low} to ${high}`}; ${minimum} to ${maximum} can be asked for.`;
     Object.assign(knob, { min: minimum, max: maximum });
   };
   const pick = () => ask({ question: null, row: { subtask: part().subtask, knob: Number(knob.value), row: Number(row.value) } });

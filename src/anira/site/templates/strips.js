@@ -105,15 +105,17 @@ const boxes = (one, most, panel, probes, told) => {
   made.ariaLabel = "Tokens, shaded by depth";
   made.append(...all);
   if (all.length) all[0].tabIndex = 0;
-  made.pick = (position) => { const i = one.tokens.findIndex((token) => token.position === position); if (i >= 0) pick(i); };
+  made.pick = (position) => {
+    const i = one.tokens.findIndex((token) => token.position === position);
+    if (i >= 0) pick(i);
+    return i >= 0;
+  };
   return made;
 };
 const strip = (one, most, probes, told = () => {}) => {
   const made = make("div", "strip"), panel = make("div", "panel", "Point at a token, or move over them with the arrow keys.");
-  const early = one.left_out ? ` (${one.left_out} earlier tokens are not shown)` : "";
   const tokens = boxes(one, most, panel, probes, told);
-  made.append(make("p", one.right ? "good" : "bad", `${one.run} answers ${one.predicted}: ${one.right ? "right" : "wrong"}${early}`));
-  made.append(tokens, panel, ...lens(one.tokens));
+  made.append(tokens, panel);
   made.pick = tokens.pick;
   return made;
 };

@@ -7,6 +7,12 @@ const choice = (label, values, changed, first = values[0]) => {
   box.append(list);
   return [box, () => list.value];
 };
+const told = (one, most, probes) => {
+  const early = one.left_out ? ` (${one.left_out} earlier tokens are not shown)` : "", made = strip(one, most, probes);
+  made.prepend(make("p", one.right ? "good" : "bad", `${one.run} answers ${one.predicted}: ${one.right ? "right" : "wrong"}${early}`));
+  made.append(...lens(one.tokens));
+  return made;
+};
 for (const place of document.querySelectorAll(".tokenview")) {
   const { knob, max_depth: most, probes, runs, instances } = views[place.dataset.tokens];
   const bar = make("div", "picker"), count = make("span"), card = make("div");
@@ -23,7 +29,7 @@ for (const place of document.querySelectorAll(".tokenview")) {
     const one = found[at];
     card.append(make("p", "", `${knob} = ${one.knob}; true answer: ${one.answer}`));
     if (one.picture) card.append(problem(one.picture));
-    card.append(...picked(one).map((own) => strip(own, most, probes)));
+    card.append(...picked(one).map((own) => told(own, most, probes)));
   };
   const again = () => show(0);
   const [sizes, size] = choice(knob, ["any", ...new Set(instances.map((one) => one.knob))], again);
