@@ -27,8 +27,9 @@ ALLOWED = {
     "measure": {"config", "records"},
     "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
+    "explore": {*_EVALUATION, "evaluation", "training", "site"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "exchange", "paper"},
+    "cli": {"", *_PAPER, "exchange", "paper", "explore"},
     "": {"config", "tasks", "models"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""

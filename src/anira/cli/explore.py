@@ -18,7 +18,9 @@ SUMMARY = (
     "predictions after every iteration, and the same again under another rule, threshold or forced depth. With "
     "--export, write one page without a server."
 )
-EXTRA = "anira explore needs starlette and uvicorn: pip install 'anira[serve]' -c constraints.txt (--export works without)"
+EXTRA = (
+    "anira explore needs starlette and uvicorn: pip install 'anira[serve]' -c constraints.txt (--export works without)"
+)
 PORT = 8420
 
 
@@ -28,7 +30,9 @@ class ExploreOptions:
 
     runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN ...")] = ()
     """Run folders of one task, up to three."""
-    question: Annotated[str | None, arg(metavar="TEXT", help_behavior_hint="(default: a row of the eval stream)")] = None
+    question: Annotated[str | None, arg(metavar="TEXT", help_behavior_hint="(default: a row of the eval stream)")] = (
+        None
+    )
     """The first question, written as `anira sample` prints it."""
     step: Annotated[int | None, arg(metavar="S", help_behavior_hint="(default: the last one)")] = None
     """Checkpoint."""

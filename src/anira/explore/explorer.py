@@ -49,7 +49,9 @@ class Explorer:
     def pick(self, address: RowAddress) -> dict[str, Any]:
         """Return the problem of a row."""
         if address.subtask not in self.parts:
-            raise UserError(f"task {self.task.name!r} has no subtask {address.subtask!r}: {nearest(address.subtask, self.parts)}")
+            raise UserError(
+                f"task {self.task.name!r} has no subtask {address.subtask!r}: {nearest(address.subtask, self.parts)}"
+            )
         part = self.parts[address.subtask]
         rows = part.rows(seed=EVAL_SEED, stream="eval", start=address.row, count=1, knob=address.knob)
         row = {"subtask": address.subtask, "knob": address.knob, "row": address.row}

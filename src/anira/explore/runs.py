@@ -158,7 +158,9 @@ def load_runs(folders: Sequence[Path], step: int | None = None) -> list[Explored
             raise UserError(f"{first} and {folder} of task {config.task!r}: explore runs of one task together")
     return [
         ExploredRun(label=label, folder=folder, config=config, step=at, model=AniraModel(model), task=task)
-        for label, folder, (config, model, at), task in zip(_labels(folders, configs), folders, loaded, tasks, strict=True)
+        for label, folder, (config, model, at), task in zip(
+            _labels(folders, configs), folders, loaded, tasks, strict=True
+        )
     ]
 
 
@@ -170,5 +172,7 @@ def _labels(folders: Sequence[Path], configs: Sequence[TrainConfig]) -> list[str
         for name, config in zip(names, configs, strict=True)
     ]
     if len(set(labels)) < len(labels):  # runs that no setting tells apart
-        labels = [f"{label} ({printable(folder.resolve().name)})" for label, folder in zip(labels, folders, strict=True)]
+        labels = [
+            f"{label} ({printable(folder.resolve().name)})" for label, folder in zip(labels, folders, strict=True)
+        ]
     return labels

@@ -142,5 +142,5 @@ def test_a_run_whose_files_were_changed_is_refused(tmp_path):
     run = mano_run(tmp_path)
     (weights,) = run.glob("checkpoints/step-2/model.safetensors")
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    with pytest.raises(UserError, match="model.safetensors"):
+    with pytest.raises(UserError, match=r"model\.safetensors"):
         load_runs([run])

@@ -71,7 +71,10 @@ const depthControls = (run, changed) => {
     Object.assign(exact, { min: low, max: high, step: rule.value === forced ? 1 : "any", value: start });
     Object.assign(slider, { max: stops.length - 1 });
     slider.value = nearest(start);
-    slider.previousElementSibling.textContent = slider.ariaLabel = exact.ariaLabel = rule.value === forced ? "depth" : "threshold";
+    const name = rule.value === forced ? "depth" : "threshold";
+    slider.previousElementSibling.textContent = name;
+    slider.ariaLabel = `${name} of ${run.label}`;
+    exact.ariaLabel = `${name} of ${run.label}, exactly`;
   };
   made.append(make("span", "", "depth by"), rule, make("span"), slider, exact, hint);
   rule.ariaLabel = `How ${run.label} chooses depth`;
