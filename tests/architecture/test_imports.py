@@ -27,10 +27,11 @@ ALLOWED = {
     "measure": {"config", "records"},
     "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
-    "explore": {*_EVALUATION, "evaluation", "training", "site"},
+    "runs": {*_EVALUATION, "text", *_STATISTICS, "evaluation", "training"},
+    "explore": {"config", "tasks", "models", "inference", "evaluation", "training", "site", "runs"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "exchange", "paper", "explore"},
-    "": {"config", "tasks", "models"},
+    "cli": {"", *_PAPER, "exchange", "paper", "runs", "explore"},
+    "": {"config", "tasks", "models", "runs"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""
 

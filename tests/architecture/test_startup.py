@@ -43,3 +43,9 @@ def test_help_needs_no_parser(words):
 )
 def test_help_of_commands_that_train_loads_no_torch(words):
     assert not loaded(words) & {"torch", "transformers", "altair", "polars"}
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    program = "import json, sys, anira; dir(anira); print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not set(json.loads(done.stdout)) & {"torch", "transformers", "polars", "anira.runs"}

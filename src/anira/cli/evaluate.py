@@ -15,7 +15,6 @@ from anira.config.ranges import parse_integers
 
 if TYPE_CHECKING:
     from anira.evaluation import EvaluationConfig
-    from anira.tasks import Task
 
 SUMMARY = "Evaluate a checkpoint over a knob grid and write records for `anira analyze` and `anira report`."
 
@@ -64,7 +63,7 @@ def run(argv: list[str]) -> None:
         check_name(options.name)
         if len(overrides) > 1:
             raise UserError("--name is for one evaluation: leave it out with several depths")
-    from anira.evaluation import EvaluationConfig, evaluated_cells
+    from anira.evaluation import EvaluationConfig, choose_knobs, evaluated_cells
     from anira.models import attach_policy
     from anira.training.fitting import check_evaluation
     from anira.training.run import load_run
@@ -75,7 +74,7 @@ def run(argv: list[str]) -> None:
         attach_policy(loaded[1], options.policy)
     loaded[1].policy.rule(options.select, options.threshold)  # before anything is written
     wanted = EvaluationConfig(
-        knobs=_knobs(options, task),
+        knobs=choose_knobs(task, options.knobs, options.subtasks),
         count=options.count,
         select=options.select,
         threshold=options.threshold,
@@ -89,9 +88,10 @@ def run(argv: list[str]) -> None:
 
 def _evaluate(loaded: Any, wanted: "EvaluationConfig", options: EvaluateOptions, total: int) -> None:
     """Make the records of one evaluation, with a bar, and say where they are."""
-    from anira.training.evaluating import evaluate_loaded
+    from anira.training.evaluating import evaluate_loaded, evaluation_name
 
-    folder = inside(options.run, "records", options.name or _name(loaded[2], options, wanted.override))
+    name = evaluation_name(loaded[2], wanted, knobs=options.knobs or "", subtasks=options.subtasks or "")
+    folder = inside(options.run, "records", options.name or name)
     with progress(total, "instances") as advance:
         done = 0
 
@@ -127,17 +127,6 @@ def _outcome(folder: Path) -> str:
     return layout(head[first:], [row[first:] for row in rows])
 
 
-def _knobs(options: EvaluateOptions, task: "Task") -> tuple[int, ...] | dict[str, tuple[int, ...]] | None:
-    """Return the knobs of all parts, or by subtask where some were chosen."""
-    from anira.evaluation import parse_knobs, parse_subtasks
-
-    knobs = None if options.knobs is None else parse_knobs(options.knobs, task)
-    if options.subtasks is None:
-        return knobs
-    seen = {part.subtask: part.knob.seen for part in task.parts()}
-    return {name: knobs or seen[name] for name in parse_subtasks(options.subtasks, task)}
-
-
 def _overrides(options: EvaluateOptions) -> list[str]:
     """Return what takes the place of the policy's choice of depth, one for each evaluation."""
     given = {
@@ -160,18 +149,3 @@ def _overrides(options: EvaluateOptions) -> list[str]:
     if min(depths) < 1:
         raise UserError(f"--depth must be at least 1, not {min(depths)}")
     return [f"depth-{depth}" for depth in depths]
-
-
-def _name(step: int, options: EvaluateOptions, override: str) -> str:
-    """Return a folder name that tells evaluations of one checkpoint apart."""
-    parts = (
-        f"step-{step:06d}",
-        f"n{options.count}",
-        "_".join(map(str.strip, (options.subtasks or "").split(","))),
-        (options.knobs or "").replace(":", "-").replace(",", "_"),
-        options.select,
-        "" if options.threshold is None else f"t{options.threshold:g}",
-        "generated" * options.generate,
-        override,
-    )
-    return "-".join(part for part in parts if part)

@@ -183,8 +183,9 @@ def _compiles(wish: str, policy: str, steps: int) -> bool:
 def _start(config: "TrainConfig", options: TrainOptions) -> None:
     from anira.training import RunFolder
     from anira.training.stages import check_init
+    from anira.training.starting import check_start
 
-    _check(config, options.tracker)
+    check_start(config, options.tracker)
     check_init(config, options.out)
     folder = RunFolder.for_config(options.out, config)
     new = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
@@ -199,27 +200,11 @@ def _start(config: "TrainConfig", options: TrainOptions) -> None:
     _print_path(folder)
 
 
-def _check(config: "TrainConfig", trackers: Sequence[str]) -> None:
-    """Find what would stop a run at its beginning, before there is a folder of it."""
-    from anira.training.fitting import check_fits
-    from anira.training.stages import check_stage
-    from anira.training.trackers import check_installed
-
-    for kind in trackers:
-        check_installed(kind)
-    check_stage(config)
-    check_fits(config)
-
-
 def start_or_resume(config: "TrainConfig", out: Path) -> Path:
     """Train a run to its end, from where an earlier call left it; return its folder. A finished run takes a moment."""
-    from anira.training import RunFolder
+    from anira.training.starting import opened
 
-    _check(config, ())
-    with RunFolder.for_config(out, config) as folder:
-        begun = (folder.path / "config.json").exists()
-        if not begun:
-            folder.write_config(config)
+    with opened(config, out) as (folder, begun):
         _train(config, folder, TrainOptions(), resume=begun)
     return folder.path
 
@@ -237,10 +222,11 @@ def train_preset(name: str, out: Path, changes: Mapping[str, Any]) -> Path:
 def _resume(options: ResumeOptions) -> None:
     from anira.training import RunFolder
     from anira.training.checkpoint import latest_checkpoint, step_of
+    from anira.training.starting import check_start
 
     folder = RunFolder(options.resume)
     config = folder.read_config()
-    _check(config, options.tracker)
+    check_start(config, options.tracker)
     last = latest_checkpoint(folder.path)
     if folder.main and last is not None and step_of(last) == config.steps:
         tell("this run was finished already: only its final evaluation is checked")

@@ -1,6 +1,14 @@
 """A checkpoint over a knob grid: forward passes or free decoding, and the records they leave."""
 
-from anira.evaluation.evaluate import EvaluationConfig, Subject, evaluate, evaluated_cells, parse_knobs, parse_subtasks
+from anira.evaluation.evaluate import (
+    EvaluationConfig,
+    Subject,
+    choose_knobs,
+    evaluate,
+    evaluated_cells,
+    parse_knobs,
+    parse_subtasks,
+)
 from anira.evaluation.overlap import Overlap
 from anira.evaluation.port import DepthModel
 from anira.evaluation.records import RecordFolder
@@ -13,6 +21,7 @@ __all__ = [
     "RecordFolder",
     "SentencesConfig",
     "Subject",
+    "choose_knobs",
     "evaluate",
     "evaluate_sentences",
     "evaluated_cells",

@@ -70,7 +70,7 @@ def evaluate(
     task: Task,
     config: EvaluationConfig,
     subject: Subject,
-    folder: Path,
+    folder: str | Path,
     *,
     overlap: Overlap | None = None,
     progress: Progress | None = None,
@@ -81,7 +81,7 @@ def evaluate(
     instances are done, after each knob.
     """
     cells = evaluated_cells(task, config.knobs)
-    records = RecordFolder(folder)
+    records = RecordFolder(Path(folder))
     labels = make_labels(depth_model(model), config, subject)
     if config.decode == "generated":
         # Before anything is written; rows of a task are alike, so one tells.
@@ -196,6 +196,22 @@ def _figures(subtask: str, knob: int, instances: pl.DataFrame, tokens: pl.DataFr
         "expected_depth_answer": answers["expected_depth"].mean(),
     }
     return {name: value for name, value in figures.items() if value is not None}
+
+
+def choose_knobs(
+    task: Task, knobs: str | None, subtasks: str | None
+) -> tuple[int, ...] | dict[str, tuple[int, ...]] | None:
+    """Return the knobs of all parts, or by subtask where some were chosen; None: those that were trained.
+
+    >>> from anira.tasks import make_task
+    >>> choose_knobs(make_task("clrs"), "4,5", "sort,bfs")
+    {'sort': (4, 5), 'bfs': (4, 5)}
+    """
+    wanted = None if knobs is None else parse_knobs(knobs, task)
+    if subtasks is None:
+        return wanted
+    seen = {part.subtask: part.knob.seen for part in task.parts()}
+    return {name: wanted or seen[name] for name in parse_subtasks(subtasks, task)}
 
 
 def parse_subtasks(text: str, task: Task) -> tuple[str, ...]:

@@ -1,8 +1,4 @@
-"""The logit lens: what a model would say about a few answers if its tokens stopped after each iteration.
-
-Stopped after iteration d, every token reads out the state that it has then: iterations up to d are those of the real
-run, because none of them reads a later state. So coda and head, and a policy's own way to read out, are all in it.
-"""
+"""The logit lens (`anira.inference.logit_lens`) in records: what a model would say about a few answers."""
 
 from typing import Final
 
@@ -11,8 +7,7 @@ import polars as pl
 
 from anira.evaluation.port import AniraModel, DepthModel
 from anira.evaluation.predict import Array, Prediction, predict_stopped
-from anira.models import AniraForCausalLM
-from anira.models.wrapped import policy_in_use
+from anira.inference.lens import can_stop
 from anira.tasks import Rows, Task
 
 SAMPLE: Final = 6
@@ -28,7 +23,7 @@ def with_lens(
     A model that is not ours has no lens, nor has one whose policy skips single iterations, or whose iterations are
     layers of their own.
     """
-    if not isinstance(model, AniraModel) or not _can_stop(model.model):
+    if not isinstance(model, AniraModel) or not can_stop(model.model):
         return tokens
     index = _sample(instances["correct"].to_numpy())
     few = rows.take(index)
@@ -39,10 +34,6 @@ def with_lens(
     texts = [[task.vocab.tokens[i] for i in after[row, position, :depth]] for row, position, depth in places]
     lens = answers.select(_KEYS).with_columns(pl.Series("lens", texts, dtype=pl.List(pl.String)))
     return tokens.drop("lens").join(lens, on=_KEYS, how="left", maintain_order="left").select(tokens.columns)
-
-
-def _can_stop(model: AniraForCausalLM) -> bool:
-    return policy_in_use(model.policy).timing != "route" and model.config.shared_core
 
 
 def _sample(correct: Array) -> Array:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.distributed.fsdp import FSDPModule
 from torch.nn.functional import cross_entropy
 
+from anira.inference.lens import stopped_outputs
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.exits import at_least_float32
 from anira.records.overrides import forced_depth, offered_depth
@@ -97,19 +98,26 @@ def predict_stopped(model: AniraForCausalLM, rows: Rows, executed: Array) -> Arr
     `executed` has how many each token runs if it is let.
     """
     ran = torch.from_numpy(executed[:, : rows.input_ids.shape[1]][_valid(rows)]).to(model.device)
-    depths = range(1, model.config.max_depth + 1)
-    return np.stack([lay_out(_read(model, rows, ran.clamp(max=d)), rows).predicted for d in depths], axis=-1)
+    ids, call = _packed(model, rows)
+    after = [_flat(output) for output in stopped_outputs(model, ids, ran[None], **call)]
+    return np.stack([lay_out(output, rows).predicted for output in after], axis=-1)
 
 
 def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None, **rule: Any) -> AniraOutput:
     """Return what the model gives for each token, as a flat list (tokens, ...) without padding."""
+    ids, call = _packed(model, rows)
+    return _flat(model(ids, exit_depth=None if exit_depth is None else exit_depth[None], **call, **rule))
+
+
+def _packed(model: AniraForCausalLM, rows: Rows) -> tuple[Tensor, dict[str, Any]]:
+    """Return rows end to end: where nothing is padded, no policy can take padding for tokens."""
     valid = torch.from_numpy(_valid(rows)).to(model.device)
     ids = torch.from_numpy(rows.input_ids.astype(np.int64)).to(model.device)
-    # Packed rows: where nothing is padded, no policy can take padding for tokens.
     lengths = torch.from_numpy(rows.lengths.astype(np.int64)).to(model.device)
-    depths = None if exit_depth is None else exit_depth[None]
-    active = runs_active(model)
-    output: AniraOutput = model(ids[valid][None], lengths=lengths, exit_depth=depths, active=active, **rule)
+    return ids[valid][None], {"lengths": lengths, "active": runs_active(model)}
+
+
+def _flat(output: AniraOutput) -> AniraOutput:
     names = ("logits", "exit_depth", "executed", "exit_log_probs", "expected_depth", "ran")
     picked: dict[str, Any] = {name: output[name][0] for name in names if name in output}
     states = tuple(state[0] for state in output.iteration_states or ())

@@ -47,7 +47,7 @@ def evaluate_sentences(
     task: Task,
     config: SentencesConfig,
     subject: Subject,
-    folder: Path,
+    folder: str | Path,
     *,
     progress: Callable[[int], None] | None = None,
 ) -> None:
@@ -57,7 +57,7 @@ def evaluate_sentences(
     one pass over the finished strings (tests hold it equal to decoding). `correct` and `lenient_correct` both
     say whether the string is one that the task accepts, `meta_ended` whether it came to its <eos>.
     """
-    knob, records = task.knob.maximum, RecordFolder(folder)
+    knob, records = task.knob.maximum, RecordFolder(Path(folder))
     labels = make_labels(depth_model(model), EvaluationConfig(knobs=(knob,), decode="generated"), subject)
     records.open({**asdict(labels), "knobs": [knob], "n": config.count, "sampled": asdict(config)})
     training = model.training

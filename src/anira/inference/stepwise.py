@@ -42,10 +42,12 @@ class Stepwise:
         threshold: float | None = None,
         max_depth: int | None = None,
         exits: Literal["real", "virtual"] | None = None,
+        exit_depth: int | None = None,
     ) -> None:
         self.model = model
         self.cache = DepthCache(model.config)
         self.select, self.threshold, self.max_depth, self.exits = select, threshold, max_depth, exits
+        self.exit_depth = exit_depth
         self._outputs: list[AniraOutput] = []
 
     @torch.no_grad()
@@ -58,7 +60,8 @@ class Stepwise:
             threshold=self.threshold,
             max_depth=self.max_depth,
             exits=self.exits,
-            output_exit_probs=True,
+            exit_depth=self.exit_depth,
+            output_exit_probs=self.exit_depth is None,
             logits_to_keep=1,
         )
         assert output.logits is not None and output.exit_depth is not None and output.executed is not None

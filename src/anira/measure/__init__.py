@@ -44,7 +44,7 @@ __all__ = [
 
 
 def measure(
-    records: Path | Sequence[Path],
+    records: str | Path | Sequence[str | Path],
     *,
     price: float = PRICE,
     draws: int = DRAWS,

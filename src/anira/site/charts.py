@@ -59,7 +59,7 @@ def knob_chart(
     `edge` marks where training ends.
     """
     means, single = (_by_knob(table, shown, legend) for table in (seeds, runs))
-    x = alt.X("knob:Q", title=knob, axis=_whole(means["knob"]))
+    x = alt.X("knob:Q", title=knob, axis=whole_axis(means["knob"]))
     marks: dict[str, Any] = {"color": legend.colour, "shape": legend.shape}
     y = value_axis(shown, pl.concat([means, single]))
     layers = seed_layers(means, single, x, y, ["label:N", "knob:Q", "value:Q"], band=True, **marks)
@@ -103,7 +103,7 @@ def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
     hardest = legend.of(rows.filter(pl.col("knob") == pl.col("knob").max().over("variant")))
     depth = pl.col("subset").str.strip_prefix("depth-").cast(pl.Int64).alias("depth")
     table = hardest.select("label", depth, "knob", "value", "low", "high").sort("depth")
-    x = alt.X("depth:Q", title="depth that every token is forced to", axis=_whole(table["depth"]))
+    x = alt.X("depth:Q", title="depth that every token is forced to", axis=whole_axis(table["depth"]))
     y = alt.Y("value:Q", title="accuracy at the hardest knob", axis=alt.Axis(format="%"))
     base = alt.Chart(table).encode(x=x, y=y, color=legend.colour, tooltip=["depth:Q", "knob:Q", *_TIPS])
     return alt.layer(base.mark_line(), base.mark_point(filled=True, size=60).encode(shape=legend.shape))
@@ -180,7 +180,7 @@ def _scale(rows: pl.DataFrame, unit: Quantity) -> alt.Scale:
     return alt.Scale(domain=[max(low, 0.0), min(high, 1.0)] if unit.percent else [low, high])
 
 
-def _whole(values: pl.Series) -> alt.Axis:
+def whole_axis(values: pl.Series) -> alt.Axis:
     """Return an axis with a tick at each whole number that occurs, unless they are many."""
     ticks = values.unique().sort().to_list()
     return alt.Axis(values=ticks, format="d") if len(ticks) <= _TICKS else alt.Axis(tickMinStep=1, format="d")

@@ -103,6 +103,14 @@ def check_checkpoint(folder: Path, config_hash: str) -> dict[str, Any]:
 
     A UserError says what is wrong with any other.
     """
+    loop = check_listed(folder, config_hash)
+    if loop.get("step") != step_of(folder):
+        raise UserError(f"{folder} is damaged: by its {LOOP} it is the checkpoint of step {loop.get('step')}")
+    return loop
+
+
+def check_listed(folder: Path, config_hash: str) -> dict[str, Any]:
+    """Do the same for a folder whose name does not say the step."""
     listed = _listed(folder)
     for name, facts in listed.items():
         check_file(folder, name, facts)
@@ -115,8 +123,6 @@ def check_checkpoint(folder: Path, config_hash: str) -> dict[str, Any]:
         raise UserError(
             f"{folder} belongs to another run: its configuration has hash {loop['config_hash']}, not {config_hash}"
         )
-    if loop.get("step") != step_of(folder):
-        raise UserError(f"{folder} is damaged: by its {LOOP} it is the checkpoint of step {loop.get('step')}")
     return loop
 
 

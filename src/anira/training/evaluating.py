@@ -27,7 +27,12 @@ def check_ahead(run: Path, config: TrainConfig, step: int) -> None:
 
 
 def evaluate_run(
-    run: Path, wanted: EvaluationConfig, records: Path, *, step: int | None = None, progress: Progress | None = None
+    run: str | Path,
+    wanted: EvaluationConfig,
+    records: str | Path,
+    *,
+    step: int | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write records of a run's model, the last one by default, and mark what its training has read.
 
@@ -39,7 +44,7 @@ def evaluate_run(
 def evaluate_loaded(
     loaded: tuple[TrainConfig, AniraForCausalLM, int],
     wanted: EvaluationConfig,
-    records: Path,
+    records: str | Path,
     *,
     progress: Progress | None = None,
 ) -> None:
@@ -49,3 +54,22 @@ def evaluate_loaded(
     rows = step * config.batch_size
     overlap = Overlap(task, seed=config.seed, rows=rows) if rows <= LARGEST else None
     evaluate(model, task, wanted, subject_of(config, step), records, overlap=overlap, progress=progress)
+
+
+def evaluation_name(step: int, wanted: EvaluationConfig, *, knobs: str = "", subtasks: str = "") -> str:
+    """Return a folder name that tells evaluations of one checkpoint apart.
+
+    >>> evaluation_name(9000, EvaluationConfig(count=200, override="depth-2"), knobs="3:16")
+    'step-009000-n200-3-16-depth-2'
+    """
+    parts = (
+        f"step-{step:06d}",
+        f"n{wanted.count}",
+        "_".join(map(str.strip, subtasks.split(","))),
+        knobs.replace(":", "-").replace(",", "_"),
+        wanted.select,
+        "" if wanted.threshold is None else f"t{wanted.threshold:g}",
+        "generated" if wanted.decode == "generated" else "",
+        wanted.override,
+    )
+    return "-".join(part for part in parts if part)

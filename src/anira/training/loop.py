@@ -58,7 +58,7 @@ class _Run:
 
 def train(
     config: TrainConfig,
-    folder: Path,
+    folder: str | Path,
     *,
     resume: bool,
     report: Report,
@@ -74,7 +74,7 @@ def train(
     finite raises NonFiniteError, or is left out and counted; without any, `non_finite` changes nothing. `on_step` is
     told the number of every step that is over.
     """
-    run = _set_up(config, folder, report, trackers, non_finite, resume=resume)
+    run = _set_up(config, Path(folder), report, trackers, non_finite, resume=resume)
     step = logged = _resume(run) if resume else 0
     seconds = 0.0
     with Interrupts(lambda: report({"kind": "interrupt"})) as interrupts:

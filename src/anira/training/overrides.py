@@ -2,8 +2,10 @@
 
 import dataclasses
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
+
+import torch
 
 from anira.config import UserError, from_dict, nearest, to_dict
 from anira.models.policies import policy_class
@@ -74,3 +76,13 @@ def pays_to_compile(policy: str, steps: int) -> bool:
 def compiler() -> str | None:
     """Return the C++ compiler that torch.compile would use, if there is one."""
     return shutil.which("g++") or shutil.which("clang++") or shutil.which("c++")
+
+
+def for_this_machine(config: TrainConfig, given: Collection[str] = ()) -> TrainConfig:
+    """Return a run with what `anira train` takes from the machine: its threads, and whether to compile.
+
+    `given` are options that the user has set, and that stay as they are.
+    """
+    threads = config.threads or torch.get_num_threads()  # part of the run: sums depend on it in the last digit
+    pays = pays_to_compile(config.model["policy"]["name"], config.steps) and compiler() is not None
+    return dataclasses.replace(config, threads=threads, compile=config.compile if "compile" in given else pays)

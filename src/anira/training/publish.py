@@ -21,7 +21,7 @@ from anira.training.run import RunFolder
 LARGEST_WEIGHTS = 2 << 20
 
 
-def publish_run(run: Path, root: Path, *, keep_periodic: bool = False, keep_records: bool = True) -> Path:
+def publish_run(run: str | Path, root: str | Path, *, keep_periodic: bool = False, keep_records: bool = True) -> Path:
     """Copy a finished run into `root`: configuration, metrics, records, and its weights if they are small.
 
     Left out are the optimizer's state, two thirds of a checkpoint, and the records of evaluations during training,
@@ -29,6 +29,7 @@ def publish_run(run: Path, root: Path, *, keep_periodic: bool = False, keep_reco
     intervals. Without `keep_records` all records are left out, which are most of the rest: `anira evaluate` makes them
     again. Returns the copy, root/<preset>/<hash8>-s<seed>.
     """
+    run, root = Path(run), Path(root)
     config = RunFolder(run).read_config()
     records = [RecordFolder(folder) for folder in subfolders(inside(run, "records"))]
     if not any(one.path.name == "final" and one.is_complete() for one in records):

@@ -69,8 +69,8 @@ class RunFolder:
     Of the processes of a run only the main one holds the lock, and only it writes.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
         self._lock: int | None = None
 
     @property
@@ -79,9 +79,9 @@ class RunFolder:
         return bool(process().is_main_process)
 
     @staticmethod
-    def for_config(root: Path, config: TrainConfig) -> "RunFolder":
+    def for_config(root: str | Path, config: TrainConfig) -> "RunFolder":
         """Return the folder that a configuration determines: <preset>/<hash8>-s<seed>."""
-        return RunFolder(root / run_id(stored_values(config)))
+        return RunFolder(Path(root) / run_id(stored_values(config)))
 
     def __enter__(self) -> Self:
         if not self.main:
@@ -224,13 +224,14 @@ NO_METRICS: Final[dict[str, Any]] = {"metrics_bytes": 0, "metrics_sha256": diges
 """The state of a run that has not begun."""
 
 
-def load_run(path: Path, step: int | None = None) -> tuple[TrainConfig, AniraForCausalLM, int]:
+def load_run(path: str | Path, step: int | None = None) -> tuple[TrainConfig, AniraForCausalLM, int]:
     """Return a run's configuration, its model at a step (the last one by default), and that step.
 
     The model is built from the configuration and gets exactly the tensors of a checkpoint of this very run.
     """
-    config = RunFolder(path).read_config()
-    checkpoint = choose_checkpoint(path, config_hash(config), step)
+    folder = RunFolder(path)
+    config = folder.read_config()
+    checkpoint = choose_checkpoint(folder.path, config_hash(config), step)
     model_config, files = config.model_config(), weight_files(checkpoint)
     with torch.device("meta"):  # a model of any size costs nothing here
         check_fit(files, _built(model_config, config))

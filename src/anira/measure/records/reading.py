@@ -85,9 +85,9 @@ class RunRecords:
         return self.own[0]
 
 
-def read_runs(records: Path | Sequence[Path]) -> Iterator[RunRecords]:
+def read_runs(records: str | Path | Sequence[str | Path]) -> Iterator[RunRecords]:
     """Yield the records of each run below some paths: run folders, or folders of single evaluations."""
-    paths = [records] if isinstance(records, Path) else list(records)
+    paths = [Path(one) for one in ([records] if isinstance(records, str | Path) else records)]
     if not paths:
         raise UserError("name at least one run folder or evaluation folder")
     for folders in _by_run([folder for path in paths for folder in _evaluations(path)]):

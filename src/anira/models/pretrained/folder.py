@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -12,13 +12,18 @@ from torch import Tensor
 from anira.config import UserError
 from anira.config.files import replacing_folder
 
-_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+_FILES: Final = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 """What is fetched: weights, configuration, tokenizer; never code, never pickles."""
+_RUN_FILES: Final = ("*.jsonl", "*.parquet")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
 
-def local_folder(path_or_hub_id: str | Path) -> Path:
-    """Return the folder itself, or a copy from the Hugging Face hub if there is no such folder."""
+def local_folder(path_or_hub_id: str | Path, *, with_run: bool = False) -> Path:
+    """Return the folder itself, or a copy from the Hugging Face hub if there is no such folder.
+
+    With `with_run` the copy has the metrics and records of a published run too; it is a folder of files, where the
+    hub's own cache has links.
+    """
     path = Path(path_or_hub_id)
     if path.is_dir():
         return path
@@ -26,10 +31,14 @@ def local_folder(path_or_hub_id: str | Path) -> Path:
     if path.exists() or name.startswith((".", "/", "~")) or name.count("/") != 1:
         raise UserError(f"there is no folder {name!r}, and it is not a name on the hub (owner/model)")
     from huggingface_hub import snapshot_download
+    from huggingface_hub.constants import HF_HOME
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
     from huggingface_hub.errors import LocalEntryNotFoundError as NotReached
 
     try:
+        if with_run:
+            place = Path(HF_HOME) / "anira" / name.replace("/", "--")
+            return Path(snapshot_download(name, allow_patterns=[*_FILES, *_RUN_FILES], local_dir=place))
         return Path(snapshot_download(name, allow_patterns=list(_FILES)))
     except GatedRepoError:
         raise UserError(f"{name} is gated: ask for access on its page, then `hf auth login`") from None
