@@ -1,6 +1,6 @@
 """The explorer: a question, up to three runs side by side, and what every token of each run does.
 
-    explorer = Explorer(load_runs([Path("runs/mano-anira-o-cpu/73b1b906-s0")]))
+    explorer = Explorer(load_runs(["runs/mano-anira-o-cpu/73b1b906-s0"]))
     state = explorer.state(explorer.problem("+ 1 2"), [Choice()])     # what a page shows, as plain data
     Path("state.html").write_text(render(state), encoding="utf-8")    # the page as one file, without a server
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from anira.config import UserError, from_dict
-from anira.evaluation.predict import Settings
+from anira.runs.looking import Rule
 
 LONGEST_QUESTION: Final = 20_000
 """Characters."""
@@ -32,10 +32,9 @@ class Choice:
             raise UserError(f"a forced depth must be at least 1, not {self.depth}")
 
     @property
-    def settings(self) -> Settings:
-        """The same as an evaluation says it."""
-        override = "" if self.depth is None else f"depth-{self.depth}"
-        return Settings(select=self.select, threshold=self.threshold, override=override)
+    def rule(self) -> Rule:
+        """The same as a run takes it."""
+        return Rule(select=self.select, threshold=self.threshold, exit_depth=self.depth)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,12 +103,12 @@ def _strips(run: Shown, chosen: pl.DataFrame, probes: Sequence[str]) -> Iterator
             "right": row["correct"],
             "predicted": row["predicted"],
             "left_out": max(0, len(own) - _LONGEST),
-            "tokens": [shown_token(token, run.texts, probes) for token in own.tail(_LONGEST).iter_rows(named=True)],
+            "tokens": [_token(token, run.texts, probes) for token in own.tail(_LONGEST).iter_rows(named=True)],
         }
 
 
-def shown_token(token: Mapping[str, Any], texts: Mapping[int, str], probes: Sequence[str]) -> dict[str, Any]:
-    """Return what the view shows of a token, from its record; what it does not have is left out."""
+def _token(token: Mapping[str, Any], texts: Mapping[int, str], probes: Sequence[str]) -> dict[str, Any]:
+    """Return what the view shows of a token; what it does not have is left out."""
     predicted = token["predicted_id"]
     values = [token.get(f"probe_{name}") for name in probes]
     found = {

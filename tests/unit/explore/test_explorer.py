@@ -41,7 +41,7 @@ CHOICES = [Choice(), Choice(select="mean"), Choice(select="quantile", threshold=
 def test_a_view_has_what_step_by_step_decoding_says(explorer, choice):
     view = explorer.read(0, QUESTION, choice)
     run = explorer.runs[0]
-    said = answer(run.model.model, run.task, QUESTION, select=choice.select, threshold=choice.threshold)
+    said = answer(run.run.model, run.task, QUESTION, select=choice.select, threshold=choice.threshold)
     assert [token["text"] for token in view["tokens"]] == said["tokens"]
     assert [token["depth"] for token in view["tokens"]] == said["depths"]
     assert len(set(said["depths"])) > 1, "depths must differ for this to say anything"
@@ -54,8 +54,10 @@ def test_the_last_token_has_exit_probabilities_and_a_prediction_after_each_itera
     last = explorer.read(0, QUESTION, Choice())["tokens"][-1]
     assert last["text"] == "<ans>"
     assert sum(last["probs"]) == pytest.approx(1, abs=0.003)
-    assert len(last["lens"]) == last["depth"]
-    assert last["lens"][-1] == last["predicts"]
+    assert len(last["after"]) == last["depth"]
+    (text, prob), *others = last["after"][-1]
+    assert text == last["predicts"]
+    assert 1 >= prob >= others[0][1] >= others[1][1]
     assert "predicts" not in explorer.read(0, QUESTION, Choice())["tokens"][1]
 
 

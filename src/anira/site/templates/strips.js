@@ -29,43 +29,48 @@ const facts = (token, most, probes) => {
   const known = (token.probes ?? []).map((value, i) => [probes[i], value]).filter(([, value]) => value !== null);
   return [...lines, ...known];
 };
-// One column for each iteration: its exit probability, and what would be said after it.
-const iterations = ({ probs = [], lens = [], depth, truth }) => {
-  const table = make("table", "iterations"), last = Math.max(probs.length, lens.length);
-  const line = (name, cells) => {
-    const row = table.insertRow();
-    row.append(make("th", "", name), ...cells);
-    [...row.cells].forEach((cell, i) => cell.classList.toggle("exit", i === depth));
-  };
-  const bar = (q) => {
-    const cell = make("td"), made = make("span", "bar");
-    made.style.setProperty("--q", q);
-    cell.append(made, q.toFixed(2));
-    return cell;
-  };
+// What would be said after each iteration: the likeliest token, or the likeliest few with their probabilities.
+const said = ({ after, lens = [] }) => after ?? lens.map((text) => [[text]]);
+const guess = ([text, share], truth) => {
+  const right = text === truth, made = make("span", right ? "guess good" : "guess bad", right ? `${seen(text)} \u2713` : seen(text));
+  if (share !== undefined) made.append(make("small", "", share.toFixed(2)));
+  return made;
+};
+// One row for each iteration: its exit probability, and what would be said after it.
+const iterations = (token) => {
+  const { probs = [], depth, truth } = token, after = said(token), last = Math.max(probs.length, after.length);
+  const table = make("table", "iterations"), head = table.createTHead().insertRow(), body = table.createTBody();
   if (!last) return [];
-  if (probs.length) line("exit probability", probs.map(bar));
-  line("iteration", Array.from({ length: last }, (_, i) => make("td", "", String(i + 1))));
-  if (lens.length) line("says after it", lens.map((said) => make("td", said === truth ? "good" : "bad", seen(said))));
+  head.append(make("th", "", "iteration"), ...(probs.length ? [make("th", "", "exit probability")] : []), ...(after.length ? [make("th", "", "says after it")] : []));
+  for (let i = 0; i < last; i += 1) {
+    const row = body.insertRow(), bar = make("span", "bar"), cells = [make("th", "", String(i + 1))];
+    bar.style.setProperty("--q", probs[i]);
+    if (probs.length) cells.push(make("td"));
+    if (probs.length) cells[1].append(bar, probs[i].toFixed(2));
+    if (after.length) cells.push(make("td"));
+    if (after.length) cells.at(-1).append(...(after[i] ?? []).map((one) => guess(one, truth)));
+    row.classList.toggle("exit", i + 1 === depth);
+    row.append(...cells);
+  }
   const box = make("div", "wide");
   box.append(table);
   return [box];
 };
 const explain = (panel, token, most, probes) => {
-  const said = make("div", "facts");
-  said.append(make("b", "", seen(token.text)), ...facts(token, most, probes).map(([name, value]) => make("span", "", `${name} ${value}`)));
-  panel.replaceChildren(said, ...iterations(token));
+  const line = make("div", "facts");
+  line.append(make("b", "", seen(token.text)), ...facts(token, most, probes).map(([name, value]) => make("span", "", `${name} ${value}`)));
+  panel.replaceChildren(line, ...iterations(token));
 };
 // The answers of a strip, one column each: what would be said after each iteration.
 const lens = (tokens) => {
-  const answers = tokens.filter((token) => token.lens);
+  const answers = tokens.filter((token) => said(token).length);
   if (!answers.length || answers.length > 60) return [];
-  const table = make("table", "lens"), most = Math.max(...answers.map((token) => token.lens.length));
+  const columns = answers.map((token) => said(token).map(([[text]]) => text)), table = make("table", "lens");
   table.insertRow().append(make("th", "", "correct answer"), ...answers.map((token) => make("td", "", seen(token.truth ?? ""))));
-  for (let d = 0; d < most; d += 1) {
+  for (let d = 0; d < Math.max(...columns.map((column) => column.length)); d += 1) {
     const row = table.insertRow();
     row.append(make("th", "", d ? String(d + 1) : "after iteration 1"));
-    for (const token of answers) row.append(make("td", d >= token.lens.length ? "" : token.lens[d] === token.truth ? "good" : "bad", seen(token.lens[d] ?? "")));
+    columns.forEach((column, i) => row.append(make("td", d >= column.length ? "" : column[d] === answers[i].truth ? "good" : "bad", seen(column[d] ?? ""))));
   }
   const box = make("div", "wide");
   box.tabIndex = 0;
