@@ -157,4 +157,4 @@ def test_a_token_explains_itself_to_mouse_and_keyboard(browser, page):
     assert "position 3" in wide.evaluate(panel)
     assert "exit probability" in wide.evaluate(panel)
     wide.press("Tab")
-    assert wide.evaluate("!document.activeElement.closest('.tokens')")
+    assert wide.evaluate("document.activeElement.closest('.tokens') !== all('.tokens')[0]")
