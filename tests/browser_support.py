@@ -77,15 +77,15 @@ class Browser:
         assert "error" not in answer, f"{method}: {answer['error']}"
         return dict(answer["result"])
 
-    def open(self, page: Path, *, width: int, scheme: str, scripts: bool = True) -> None:
-        """Show a page on a screen of this width; below 500 pixels it is that of a phone."""
+    def open(self, page: Path | str, *, width: int, scheme: str, scripts: bool = True) -> None:
+        """Show a file or an address on a screen of this width; below 500 pixels it is that of a phone."""
         phone = width < 500
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=phone)
         self.call("Emulation.setTouchEmulationEnabled", enabled=phone)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events.clear()
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         if not self.seen("Page.loadEventFired"):  # it may come before the answer to the command
             self._until(lambda message: message.get("method") == "Page.loadEventFired")
 

@@ -28,8 +28,9 @@ ALLOWED = {
     "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
     "runs": {*_EVALUATION, "text", *_STATISTICS, "evaluation", "training"},
+    "explore": {"config", "tasks", "models", "inference", "evaluation", "training", "site", "runs"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "exchange", "paper", "runs"},
+    "cli": {"", *_PAPER, "exchange", "paper", "runs", "explore"},
     "": {"config", "tasks", "models", "runs"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""

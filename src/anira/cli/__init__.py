@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "evaluate": ("anira.cli.evaluate", "run a checkpoint over a knob grid and write records"),
     "calibrate": ("anira.cli.calibrate", "choose a threshold that keeps a promise about what early exits change"),
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
+    "explore": ("anira.cli.explore", "ask runs questions in the browser, and watch what every token does"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "publish": ("anira.cli.publish", "write a run as a model that others can load, to a folder or to the hub"),

@@ -8,11 +8,14 @@ from typing import Any, Final, Literal
 
 import altair as alt
 import vl_convert
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
-from anira.config import json_text, printable
+from anira.config import json_text
+from anira.site.html import data_script, environment, in_script, template_file
 from anira.site.style import themed
+
+_PACKAGE: Final = "anira.site"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,9 +145,9 @@ def render(page: Page) -> str:
             style=_file("style.css"),
             script=_file("page.js"),
             library=_library() if charts else "",
-            specs=_in_script(json_text(specs)),
-            token_script=_file("tokens.js"),
-            views=_in_script(json_text(_plain(views))) if views else "",
+            specs=in_script(json_text(specs)),
+            token_script=_file("strips.js") + _file("tokens.js"),
+            views=data_script(views) if views else "",
         )
     )
     return html.strip() + "\n"
@@ -152,44 +155,14 @@ def render(page: Page) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("anira.site"),
-        autoescape=True,
-        finalize=_printable,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = environment(_PACKAGE)
     made.tests["chart"] = lambda part: isinstance(part, ChartPart)
     made.tests["tokens"] = lambda part: isinstance(part, TokensPart)
     return made
 
 
-def _printable(value: Any) -> Any:
-    # Without this, names from elsewhere could turn the direction in which the page around them reads.
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _plain(value: Any) -> Any:
-    """Return nested data with every text printable."""
-    if isinstance(value, Mapping):
-        return {printable(str(name)): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return printable(value) if isinstance(value, str) else value
-
-
-def _in_script(text: str) -> Markup:
-    """Return JSON so that no text in it can end the element around it.
-
-    >>> print(_in_script('"</script>"'))
-    "\\u003c/script>"
-    """
-    return Markup(text.replace("<", "\\u003c"))
-
-
 def _file(name: str) -> Markup:
-    return Markup(resources.files("anira.site").joinpath("templates", name).read_text())
+    return template_file(_PACKAGE, name)
 
 
 @cache
