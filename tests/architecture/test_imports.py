@@ -23,12 +23,13 @@ ALLOWED = {
     "records": {"config"},
     "evaluation": _EVALUATION,
     "training": {*_EVALUATION, "evaluation", "text"},
+    "serving": {*_MODELS, "inference"},
     "testing": {*_MODELS, "tasks", "inference"},
     "measure": {"config", "records"},
     "site": {"config", "records", "measure"},
     "sweeps": {*_EVALUATION, "evaluation", "training"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "exchange", "paper"},
+    "cli": {"", *_PAPER, "exchange", "paper", "serving"},
     "": {"config", "tasks", "models"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""

@@ -38,6 +38,8 @@ def test_help_needs_no_parser(words):
     assert not loaded(words) & {"tyro", "rich"}
 
 
-@pytest.mark.parametrize("words", ["compare --help", "reproduce --help", "gsm-symbolic --help", "lm-eval --help"])
+@pytest.mark.parametrize(
+    "words", ["compare --help", "reproduce --help", "gsm-symbolic --help", "lm-eval --help", "serve --help"]
+)
 def test_help_of_commands_that_train_loads_no_torch(words):
     assert not loaded(words) & {"torch", "transformers", "altair", "polars"}

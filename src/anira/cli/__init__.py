@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "evaluate": ("anira.cli.evaluate", "run a checkpoint over a knob grid and write records"),
     "calibrate": ("anira.cli.calibrate", "choose a threshold that keeps a promise about what early exits change"),
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
+    "serve": ("anira.cli.serve", "an HTTP server: completions in OpenAI's style, with the depth of every token"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "compare": ("anira.cli.compare", "train and judge policies alike on one task, one leaderboard page"),
