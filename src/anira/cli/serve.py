@@ -39,6 +39,8 @@ class Options:
     """Key-value slots of a core layer: a token takes one per iteration. This bounds the memory."""
     max_tokens: Annotated[int, arg(metavar="N")] = 1024
     """Most new tokens per prompt."""
+    max_context: Annotated[int | None, arg(metavar="N")] = None
+    """Most tokens of a prompt and its answer together; by default as many as the model was made for."""
     max_body: Annotated[int, arg(metavar="BYTES")] = 1 << 20
     """Largest request."""
     timeout: Annotated[float, arg(metavar="S")] = 300.0

@@ -228,7 +228,7 @@ def _models(service: Service) -> Response:
         "object": "model",
         "created": 0,
         "owned_by": "anira",
-        "context_length": config.max_position_embeddings,
+        "context_length": service.max_context,
         "max_depth": config.max_depth,
         "policy": policy.name,
         "select": sorted(policy.rules),

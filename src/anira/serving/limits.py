@@ -11,6 +11,8 @@ class Limits:
 
     max_tokens: int = 1024
     """New tokens per prompt."""
+    max_context: int | None = None
+    """Tokens of a prompt and its answer together; None: as many as the model was made for."""
     max_body: int = 1 << 20
     """Bytes of a request."""
     timeout: float = 300.0
@@ -21,8 +23,8 @@ class Limits:
     """Seconds in which requests may finish after the server was asked to stop."""
 
     def __post_init__(self) -> None:
-        for name in ("max_tokens", "max_body", "max_queue"):
-            if getattr(self, name) < 1:
+        for name in ("max_tokens", "max_body", "max_queue", "max_context"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, not {getattr(self, name)}")
         if not 0 < self.timeout <= 86_400:
             raise UserError(f"timeout must be more than 0 and at most 86,400 seconds, not {self.timeout}")

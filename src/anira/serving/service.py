@@ -39,6 +39,7 @@ class Service:
         self.engine = Engine(model, max_slots=max_slots)
         model.policy.rule(select, threshold)  # refuses what it cannot do
         self.config, self.tokenizer, self.name, self.limits = model.config, tokenizer, name, limits
+        self.max_context = limits.max_context or model.config.max_position_embeddings
         self.select, self.threshold = select, threshold
         self.metrics = Metrics()
         self.draining = False
@@ -85,11 +86,11 @@ class Service:
                     prompt = list(map(int, self.tokenizer(prompt)["input_ids"]))
             except Exception as error:  # the tokenizers library raises nothing more specific
                 raise Refused(400, f"prompt cannot be read: {error}", param="prompt") from None
-        new, context = self._max_tokens(prompt, asked), self.config.max_position_embeddings
+        new, context = self._max_tokens(prompt, asked), self.max_context
         if len(prompt) + new > context:
             raise Refused(
                 400,
-                f"prompt has {len(prompt)} tokens, and with max_tokens = {new} that is more than the model's {context}",
+                f"prompt has {len(prompt)} tokens, and with max_tokens = {new} that is more than {context}",
                 param="prompt",
                 code="context_length_exceeded",
             )
@@ -98,8 +99,7 @@ class Service:
     def _max_tokens(self, prompt: Sequence[int], asked: Asked) -> int:
         """Return how many tokens may be written: OpenAI's 16 where nothing is said, or what there is room for."""
         if asked.max_tokens is None:
-            room = self.config.max_position_embeddings - len(prompt)
-            return min(16, self.limits.max_tokens, max(1, room))
+            return min(16, self.limits.max_tokens, max(1, self.max_context - len(prompt)))
         if asked.max_tokens > self.limits.max_tokens:
             raise Refused(400, f"max_tokens must be at most {self.limits.max_tokens} here", param="max_tokens")
         return asked.max_tokens
@@ -109,6 +109,7 @@ class Service:
 
         After an error of the engine the prompt is tried again, alone; tokens that are out already are not put again.
         """
+        self._check_room(1)  # nothing is awaited from here to the engine's own queue: nobody gets in between
         out: list[Token] = []
         try:
             async with self._turns.together():
