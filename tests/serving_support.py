@@ -1,7 +1,10 @@
 """A small model behind the server's application, and clients of it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from functools import cache
 from typing import Any
 
@@ -13,7 +16,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from anira.models import AniraForCausalLM
 from anira.models.tokenizer import TaskTokenizer
-from anira.serving import Limits, Service, make_app
+from anira.serving import Limits, Server, Service, make_app, open_socket
 
 PATH = "/v1/completions"
 
@@ -57,3 +60,28 @@ def with_client(service: Service, act: Callable[[Ask], Coroutine[Any, Any, Any]]
         return asyncio.run(run())
     finally:
         service.engine.close()
+
+
+@contextlib.contextmanager
+def running(service: Service) -> Iterator[tuple[Server, int]]:
+    """Serve in a thread of its own; yield the server and its port."""
+    with open_socket("127.0.0.1", 0) as listening:
+        server = Server(service, host="127.0.0.1")
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        port = listening.getsockname()[1]
+        try:
+            until(lambda: server.started)
+            yield server, port
+        finally:
+            server.should_exit = True
+            thread.join(timeout=60)
+            assert not thread.is_alive()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for something that must come true."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.002)

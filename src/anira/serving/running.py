@@ -13,6 +13,7 @@ from anira.config import SAME_SIGNAL, UserError
 from anira.serving.app import make_app
 from anira.serving.service import Service
 
+_BACKLOG = 2048
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -38,6 +39,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen(_BACKLOG)  # whoever comes before the server is ready waits
     except (OSError, UnicodeError) as error:
         if listening is not None:
             listening.close()
@@ -63,6 +65,7 @@ class Server(uvicorn.Server):
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
+                backlog=_BACKLOG,
                 timeout_graceful_shutdown=round(service.limits.grace) + 5,  # our own grace is over by then
             )
         )

@@ -70,7 +70,10 @@ class Service:
         if len(asked.prompts) > self.limits.max_queue:
             raise Refused(400, f"prompt has more than {self.limits.max_queue} prompts in it", param="prompt")
         self._check_room(len(asked.prompts))
-        return [await asyncio.to_thread(self._tokens, prompt, asked) for prompt in asked.prompts]
+        found = [await self._tokens(prompt) for prompt in asked.prompts]
+        for prompt in found:
+            self._check_length(prompt, asked)
+        return found
 
     def _check_room(self, count: int) -> None:
         if self.draining:
@@ -78,14 +81,18 @@ class Service:
         if self.waiting + count > self.limits.max_queue:
             raise Refused(429, f"{self.waiting} prompts wait already: try again later", code="queue_full", retry=1)
 
-    def _tokens(self, prompt: Prompt, asked: Asked) -> list[int]:
-        """Return the tokens of one prompt; it runs in a thread, because a text may be long."""
-        if isinstance(prompt, str):
-            try:
-                with self._encoding:
-                    prompt = list(map(int, self.tokenizer(prompt)["input_ids"]))
-            except Exception as error:  # the tokenizers library raises nothing more specific
-                raise Refused(400, f"prompt cannot be read: {error}", param="prompt") from None
+    async def _tokens(self, prompt: Prompt) -> list[int]:
+        """Return the tokens of one prompt; a long text must not hold up the others."""
+        return await asyncio.to_thread(self._encode, prompt) if isinstance(prompt, str) else prompt
+
+    def _encode(self, text: str) -> list[int]:
+        try:
+            with self._encoding:
+                return list(map(int, self.tokenizer(text)["input_ids"]))
+        except Exception as error:  # the tokenizers library raises nothing more specific
+            raise Refused(400, f"prompt cannot be read: {error}", param="prompt") from None
+
+    def _check_length(self, prompt: list[int], asked: Asked) -> None:
         new, context = self._max_tokens(prompt, asked), self.max_context
         if len(prompt) + new > context:
             raise Refused(
@@ -94,7 +101,6 @@ class Service:
                 param="prompt",
                 code="context_length_exceeded",
             )
-        return prompt
 
     def _max_tokens(self, prompt: Sequence[int], asked: Asked) -> int:
         """Return how many tokens may be written: OpenAI's 16 where nothing is said, or what there is room for."""

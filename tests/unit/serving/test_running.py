@@ -1,42 +1,15 @@
 """The server on a real socket: streams, clients that leave or read slowly, and the end."""
 
-import contextlib
 import http.client
 import json
 import socket
-import threading
-import time
 
 import pytest
 from tests.equivalence.test_engine import alone
-from tests.serving_support import PATH, make_service, model
+from tests.serving_support import PATH, make_service, model, running, until
 
 from anira.config import UserError
-from anira.serving import Server, is_loopback, open_socket
-
-
-@contextlib.contextmanager
-def running(service):
-    """Serve in a thread of its own; yield the server and its port."""
-    with open_socket("127.0.0.1", 0) as listening:
-        server = Server(service, host="127.0.0.1")
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        port = listening.getsockname()[1]
-        try:
-            until(lambda: server.started)
-            yield server, port
-        finally:
-            server.should_exit = True
-            thread.join(timeout=60)
-            assert not thread.is_alive()
-
-
-def until(holds):
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.002)
+from anira.serving import is_loopback, open_socket
 
 
 def ask(port, **fields):
@@ -125,7 +98,6 @@ def test_a_second_signal_ends_it_at_once(monkeypatch):
 def test_addresses():
     with open_socket("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
-        first.listen()
         with pytest.raises(UserError, match=rf"cannot listen at 127.0.0.1:{port}: "):
             open_socket("127.0.0.1", port)
     with pytest.raises(UserError, match="port must lie between 0 and 65535"):
