@@ -44,7 +44,7 @@ def bench(*, minutes: int, clients: int, report: Callable[[str], None]) -> dict[
 async def load(
     port: int, pid: int, *, seconds: float, clients: int, report: Callable[[str], None], parts: int = 10
 ) -> dict[str, Any]:
-    """Load a server that listens at a port of this machine, and look at its memory after each part; return the account."""
+    """Load a server that listens at a port of this machine; return the account, with its memory after each part."""
     answers: dict[Any, Any] = {}
     everyone = [Client(port, Random(number), answers) for number in range(clients)]
     await asyncio.gather(*(one.act(time.monotonic() + min(5.0, seconds / 4)) for one in everyone))  # pools grow
