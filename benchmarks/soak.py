@@ -23,6 +23,7 @@ import torch
 from anira.config.machine import machine
 from anira.models import AniraConfig, AniraForCausalLM
 from anira.text import load_tokenizer
+from anira.training.checkpoint import without_bars
 from benchmarks.soak_clients import KINDS, Client
 
 _LIMITS: Final = {"max-slots": 4000, "max-queue": 6, "max-tokens": 64, "max-body": 20_000, "timeout": 30}
@@ -120,5 +121,6 @@ def _make_model(folder: Path) -> None:
         for parameter in model.parameters():
             if parameter.dim() > 1:
                 parameter.normal_(0, 1.5 / parameter.shape[1] ** 0.5, generator=generator)
-    model.save_pretrained(folder)
+    with without_bars():
+        model.save_pretrained(folder)
     tokenizer.save(folder)

@@ -93,6 +93,7 @@ def test_an_address_that_others_reach_is_warned_of(anira, run, monkeypatch, host
     assert (service.select, service.max_context, how["host"]) == ("mode", 99, host)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_in_good_order(run, tmp_path, number):
     child = Child(tmp_path / "child", "serve", run, "--port", "0", "--max-context", "5000", "--threads", "1")

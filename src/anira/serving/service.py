@@ -42,7 +42,7 @@ class Service:
         self.max_context = limits.max_context or model.config.max_position_embeddings
         self.select, self.threshold = select, threshold
         self.metrics = Metrics()
-        self.draining = False
+        self.draining = self._over = False
         self._turns = Turns()
         self._open: set[Handle] = set()
         self._encoding = threading.Lock()
@@ -59,7 +59,8 @@ class Service:
             asyncio.get_running_loop().call_later(self.limits.grace, self.cancel)
 
     def cancel(self) -> None:
-        """End all requests that there are."""
+        """End all requests that there are, also those that the engine has not got yet."""
+        self._over = True
         for handle in self._open:
             handle.cancel()
 
@@ -77,7 +78,7 @@ class Service:
 
     def _check_room(self, count: int) -> None:
         if self.draining:
-            raise Refused(503, "the server is shutting down", code="shutting_down")
+            raise _shutting_down()
         if self.waiting + count > self.limits.max_queue:
             raise Refused(429, f"{self.waiting} prompts wait already: try again later", code="queue_full", retry=1)
 
@@ -153,7 +154,7 @@ class Service:
         if handle.reason == "failed":
             raise EngineError(f"{type(handle.error).__name__}: {handle.error}") from handle.error
         if handle.reason == "cancelled":
-            raise Refused(503, "the server is shutting down", code="shutting_down")
+            raise _shutting_down()
 
     def _submit(self, prompt: list[int], asked: Asked, news: asyncio.Event) -> Handle:
         loop = asyncio.get_running_loop()
@@ -162,6 +163,8 @@ class Service:
             with suppress(RuntimeError):  # the loop has ended, and nobody listens
                 loop.call_soon_threadsafe(news.set)
 
+        if self._over:
+            raise _shutting_down()
         rule = asked if asked.has_rule else self
         try:
             return self.engine.submit(
@@ -179,3 +182,7 @@ class Service:
             )
         except UserError as error:
             raise Refused(400, str(error)) from None
+
+
+def _shutting_down() -> Refused:
+    return Refused(503, "the server is shutting down", code="shutting_down")

@@ -361,6 +361,20 @@ def test_after_the_time_of_grace_what_runs_is_ended():
     assert last["error"]["code"] == "shutting_down"
 
 
+def test_the_end_reaches_those_who_are_not_in_the_engine_yet():
+    service = make_service()
+
+    async def act(ask):
+        async with service._turns.alone():  # as after an error
+            waiting = asyncio.create_task(ask(prompt=[1]))
+            while not service.waiting:
+                await asyncio.sleep(0.001)
+            service.cancel()
+        return await waiting
+
+    assert error_of(with_client(service, act), 503)["code"] == "shutting_down"
+
+
 def test_a_default_rule_is_that_of_requests_without_one():
     from anira.serving import Limits, Service
 
