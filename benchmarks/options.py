@@ -13,6 +13,8 @@ _MOST: Final = {
     "rows": 1 << 20,
     "sentences": 1_000_000,
     "megabytes": 100_000,
+    "minutes": 1440,
+    "clients": 200,
 }  # bounds against typing errors
 
 
@@ -72,6 +74,16 @@ class TextOptions(Options):
     """Size of the synthetic corpus, which lies in a temporary folder meanwhile."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SoakOptions(Options):
+    """How long, and how many."""
+
+    minutes: Annotated[int, arg(metavar="M")] = 5
+    """Minutes of load."""
+    clients: Annotated[int, arg(metavar="N")] = 12
+    """Clients at a time."""
+
+
 BENCHMARKS: Final[dict[str, tuple[str, type[Options]]]] = {
     "tasks": ("the generators of the tasks beside plain ones, and the start of the command line", TasksOptions),
     "parser": ("the parser and the sampler of LANO beside their bars", ParserOptions),
@@ -79,6 +91,7 @@ BENCHMARKS: Final[dict[str, tuple[str, type[Options]]]] = {
     "prefill": ("reading a prompt against depth, beside stock Llama against layers", ModelOptions),
     "train": ("training, beside stock Llama, a matrix product and older code", TrainOptions),
     "text": ("reading, tokenising and packing of a synthetic corpus of text", TextOptions),
+    "soak": ("what becomes of requests and memory under mixed load on a server", SoakOptions),
     "policies": ("a training step of every policy, beside fixed depth", ModelOptions),
 }
 """Name -> (summary, options). Module NAME has `bench`, which takes the options (all but json) and `report`."""

@@ -23,6 +23,7 @@ ALLOWED = {
     "records": {"config"},
     "evaluation": _EVALUATION,
     "training": {*_EVALUATION, "evaluation", "text"},
+    "serving": {*_MODELS, "inference"},
     "testing": {*_MODELS, "tasks", "inference"},
     "measure": {"config", "records"},
     "site": {"config", "records", "measure"},
@@ -30,7 +31,7 @@ ALLOWED = {
     "runs": {*_EVALUATION, "text", *_STATISTICS, "evaluation", "training"},
     "explore": {"config", "tasks", "models", "inference", "evaluation", "training", "site", "runs"},
     "paper": _PAPER,
-    "cli": {"", *_PAPER, "exchange", "paper", "runs", "explore"},
+    "cli": {"", *_PAPER, "exchange", "paper", "runs", "explore", "serving"},
     "": {"config", "tasks", "models", "runs"},
 }
 """Part -> the other parts it may import; "" is the package's own __init__."""

@@ -39,7 +39,8 @@ def test_help_needs_no_parser(words):
 
 
 @pytest.mark.parametrize(
-    "words", ["compare --help", "reproduce --help", "gsm-symbolic --help", "lm-eval --help", "explore --help"]
+    "words",
+    ["compare --help", "reproduce --help", "gsm-symbolic --help", "lm-eval --help", "explore --help", "serve --help"],
 )
 def test_help_of_commands_that_train_loads_no_torch(words):
     assert not loaded(words) & {"torch", "transformers", "altair", "polars"}

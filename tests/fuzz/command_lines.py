@@ -25,6 +25,7 @@ from anira.cli import (
     reproduce,
     retrofit,
     runs,
+    serve,
     sweep,
 )
 from anira.cli import sample as sampling
@@ -55,7 +56,12 @@ ENDLESS = {
     "--compile": {"on"},
     "--tracker": {"wandb", "trackio", "tensorboard"},
 }
-LONG = ("demo", "lm-eval", *(f"bench {name}" for name in BENCHMARKS))  # only with something that must be refused
+LONG = (
+    "demo",
+    "lm-eval",
+    "serve",
+    *(f"bench {name}" for name in BENCHMARKS),
+)  # only with something that must be refused
 
 
 def draw_line(draw: Random) -> list[str]:
@@ -194,6 +200,7 @@ _START: dict[str, Any] = {
     "retrofit": _plain(["retrofit", "folder", "--core", "0:1", "--out", "new"], retrofit.Options),
     "gsm-symbolic": _gsm_symbolic,
     "lm-eval": lambda draw: (["lm-eval", "run"], []),
+    "serve": _plain(["serve", "folder"], serve.Options),
     "bench": _bench,
     "demo": _plain(["demo"], demo.Options),
 }

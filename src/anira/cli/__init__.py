@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "calibrate": ("anira.cli.calibrate", "choose a threshold that keeps a promise about what early exits change"),
     "generate": ("anira.cli.generate", "answer a question, with the depth of every token"),
     "explore": ("anira.cli.explore", "ask runs questions in the browser, and watch what every token does"),
+    "serve": ("anira.cli.serve", "an HTTP server: completions in OpenAI's style, with the depth of every token"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
     "publish": ("anira.cli.publish", "write a run as a model that others can load, to a folder or to the hub"),

@@ -1,18 +1,24 @@
 """The tokenizer in a checkpoint, from a task's vocabulary too: so it is usable without this package's tasks."""
 
+import shutil
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Final
 
 from tokenizers import Regex, Tokenizer
 from tokenizers.decoders import Fuse
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split, WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
+from transformers import AutoTokenizer
 
 from anira.models.tokenizer import TaskTokenizer
 from anira.tasks import CharVocab, Vocab
 from anira.tasks.vocab import BOS
 from anira.text import TextTokenizer
 
+_FILES: Final = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 _CHARACTER = r"<[a-z]+>|[\s\S]"  # a mark such as <bos>, or any one character, white space among them
 
 
@@ -22,6 +28,15 @@ def save_tokenizer(folder: Path, vocab: Vocab | TextTokenizer) -> None:
         vocab.save(folder)
     else:
         _save_vocabulary(folder, vocab)
+
+
+def load_tokenizer(files: Sequence[Path]) -> Any:
+    """Return the tokenizer of a checkpoint, from files of it that have been checked, and from no other."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in files:
+            if file.name in _FILES:
+                shutil.copyfile(file, Path(folder, file.name))
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
 
 def _save_vocabulary(folder: Path, vocab: Vocab) -> None:

@@ -11,7 +11,7 @@ request gets the tokens and depths that `generate` gives it alone, whatever else
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,13 @@ class Engine:
         top_p: float = 1.0,
         seed: int = 0,
         buffer: int | None = None,
+        listener: Callable[[], None] | None = None,
     ) -> Handle:
         """Ask for the continuation of a prompt; what can never be answered is refused at once.
 
         `stop` are the tokens that end it, by default those of the model's generation settings. `buffer`: the request
-        pauses while so many of its tokens have not been read.
+        pauses while so many of its tokens have not been read. `listener` is called, from the thread that ticks, when
+        there is a new token and at the end.
         """
         options = Options(
             max_new_tokens=max_new_tokens,
@@ -88,7 +90,7 @@ class Engine:
         )
         ids = [int(one) for one in (prompt.flatten().tolist() if isinstance(prompt, Tensor) else prompt)]
         self._check(ids, options)
-        handle = Handle(ids, options, self._drive)
+        handle = Handle(ids, options, self._drive, listener)
         with self._work:
             if self._closing:
                 raise UserError("the engine is closed")
@@ -100,6 +102,11 @@ class Engine:
     def idle(self) -> bool:
         """Whether there is nothing to do."""
         return not self._waiting and not self._running
+
+    @property
+    def working(self) -> bool:
+        """Whether a thread of its own brings requests on."""
+        return self._thread is not None and self._thread.is_alive()
 
     @property
     def stats(self) -> dict[str, int]:
@@ -165,15 +172,15 @@ class Engine:
                 self._tick_or_fail()
 
     def _tick_or_fail(self) -> None:
-        """Tick; an error ends all requests, and their readers see it."""
+        """Tick; an error ends the requests that run, whose readers see it, and those that wait have their turn."""
         try:
             self.tick()
         except Exception as error:
-            for handle in self._all():
+            self._waves.clear()
+            # With nobody running, the next in line is what it fails on: it must not be tried for ever.
+            for handle in list(self._running.values()) or [self._waiting.popleft() for _ in list(self._waiting)[:1]]:
                 handle.error = error
                 self._end(handle, "failed")
-            self._waiting.clear()
-            self._waves.clear()
 
     def _stuck(self) -> bool:
         """Whether nothing can go on: there are no requests, or all of them wait for their readers."""
@@ -242,9 +249,8 @@ class Engine:
             del self._running[handle.row]
             self._reserved -= self._need(len(handle.prompt), handle.options)
             handle.row = -1
-        with handle.changed:
-            handle.reason = reason
-            handle.changed.notify_all()
+        handle.reason = reason
+        handle.announce()
 
     def _decide(self) -> list[Exits]:
         """Ask the policy about all tokens in the core, and take those out that stop."""
@@ -304,9 +310,8 @@ class Engine:
         return choose(logits, [one.options.sampling for one in asking], [len(one.tokens) for one in asking])
 
     def _deliver(self, handle: Handle, token: Token) -> None:
-        with handle.changed:
-            handle.tokens.append(token)
-            handle.changed.notify_all()
+        handle.tokens.append(token)
+        handle.announce()
         if token.id in handle.options.stop:
             self._end(handle, "stop")
         elif len(handle.tokens) == handle.options.max_new_tokens:

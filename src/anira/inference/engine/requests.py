@@ -92,7 +92,13 @@ class Handle:
     Handles are made by `Engine.submit`.
     """
 
-    def __init__(self, prompt: list[int], options: Options, drive: Callable[["Handle"], None]) -> None:
+    def __init__(
+        self,
+        prompt: list[int],
+        options: Options,
+        drive: Callable[["Handle"], None],
+        listener: Callable[[], None] | None = None,
+    ) -> None:
         self.prompt, self.options = prompt, options
         self.tokens: list[Token] = []
         self.prompt_depth: list[int] = []
@@ -104,7 +110,7 @@ class Handle:
         self.chunks: deque[Chunk] = deque()  # of tokens that have not been read out
         self.changed = threading.Condition()
         self._read = 0
-        self._drive = drive
+        self._drive, self._listener = drive, listener
 
     @property
     def done(self) -> bool:
@@ -119,6 +125,13 @@ class Handle:
     def cancel(self) -> None:
         """Ask for no more tokens; those that there are stay."""
         self.cancelled = True
+
+    def announce(self) -> None:
+        """Wake whoever waits for something new."""
+        with self.changed:
+            self.changed.notify_all()
+        if self._listener is not None:
+            self._listener()
 
     def __iter__(self) -> Iterator[Token]:
         """Yield tokens as they come."""
