@@ -24,9 +24,9 @@ from anira.inference.engine.attention import Places
 from anira.inference.engine.requests import Chunk, Handle, Lane, Options, Reason, Token
 from anira.inference.engine.sampling import Sampling, choose
 from anira.inference.engine.stages import Stages
-from anira.inference.engine.store import Numbers
 from anira.inference.engine.wave import Exits, Wave
 from anira.models import AniraForCausalLM
+from anira.models.host import Numbers, on_device
 from anira.models.readout import chosen_of
 from anira.models.wrapped import policy_in_use
 
@@ -119,6 +119,7 @@ class Engine:
             self._forget_cancelled()
             self._admit()
             self._finish(self._decide())
+            self.stages.settle(self._read_out_before())
             self._arrive()
             self.stages.iterate(self._waves)
 
@@ -283,7 +284,7 @@ class Engine:
             for which in np.split(np.arange(len(gone.rows)), np.flatnonzero(np.diff(gone.rows)) + 1):
                 chunk = self._running[int(gone.rows[which[0]])].chunk_at(int(gone.columns[which[0]]))
                 places = gone.columns[which] - chunk.first
-                chunk.add(places, z[self.stages.core.device_copy(which)])
+                chunk.add(places, z[on_device(which, z.device)])
                 owners.append((chunk, places, first + which))
             forced = self._running[int(gone.rows[0])].options.lane.exit_depth
             depth = self.stages.policy.allocation(gone.state).exit_depth.long()
@@ -300,7 +301,7 @@ class Engine:
         z = self.stages.read_out(z, _places(ready), through)
         last = np.cumsum([chunk.size for _, chunk in ready]) - 1
         wanted = last[np.array([chunk.answers for _, chunk in ready])]
-        logits = self.stages.model.head_logits(z[self.stages.core.device_copy(wanted)])
+        logits = self.stages.model.head_logits(z[on_device(wanted, z.device)])
         return choose(logits, [one.options.sampling for one in asking], [len(one.tokens) for one in asking])
 
     def _deliver(self, handle: Handle, token: Token) -> None:
@@ -311,6 +312,13 @@ class Engine:
             self._end(handle, "stop")
         elif len(handle.tokens) == handle.options.max_new_tokens:
             self._end(handle, "length")
+
+    def _read_out_before(self) -> Numbers:
+        """Return of each row the column before which all tokens have been read out."""
+        ends = np.zeros(self.max_rows, dtype=np.int64)
+        for row, handle in self._running.items():
+            ends[row] = handle.chunks[0].first if handle.chunks else handle.fed
+        return ends
 
     def _arrive(self) -> None:
         """Let generated tokens and the next parts of prompts in; prompts share what may enter."""
