@@ -6,7 +6,7 @@ its last slot.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 import torch
@@ -14,10 +14,23 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicLayer
 
+from anira.config import UserError
 from anira.models.configuration import AniraConfig
 from anira.models.slots import SlotStore, outlives_inference_mode
 
 _SPARE_COLUMNS: Final = 64
+
+KeyValueRule = Literal["exact", "overwrite"]
+"""Whether a token keeps keys and values of each of its iterations, or of the last one alone."""
+
+
+def core_store(config: AniraConfig, kv: KeyValueRule, num_rows: int = 0) -> SlotStore:
+    """Return an empty store for the core of a model."""
+    if kv not in get_args(KeyValueRule):
+        raise UserError(f"kv must be one of {', '.join(get_args(KeyValueRule))}, not {kv!r}")
+    if kv == "overwrite" and not config.shared_core:
+        raise UserError("kv='overwrite' needs a shared core: layers of their own cannot read each other's keys")
+    return SlotStore(config.num_core_layers, config.max_depth, num_rows, overwrite=kv == "overwrite")
 
 
 class Columns:
@@ -65,12 +78,17 @@ class Columns:
 
 
 class DepthCache(Cache):
-    """What `generate` passes from one call to the next; works in greedy search, sampling, beam search and cropping."""
+    """What `generate` passes from one call to the next; works in greedy search, sampling, beam search and cropping.
 
-    def __init__(self, config: AniraConfig) -> None:
+    `kv="overwrite"` keeps one slot per token and core layer, which each iteration writes anew: later tokens then see
+    the keys and values of a token's last iteration in all of theirs. That is another function than the one that was
+    trained; it is here to be compared with.
+    """
+
+    def __init__(self, config: AniraConfig, *, kv: KeyValueRule = "exact") -> None:
         num_layers = config.num_prelude_layers + config.num_coda_layers
         super().__init__(layers=[DynamicLayer() for _ in range(num_layers)])
-        self.core = SlotStore(config.num_core_layers, config.max_depth)
+        self.core = core_store(config, kv)
         self.columns: Columns | None = None
         self.signature = cache_signature(config)
 
@@ -129,7 +147,9 @@ class DepthCache(Cache):
     def reset(self) -> None:
         """Forget everything."""
         super().reset()
-        self.core, self.columns = SlotStore(len(self.core.pools), self.core.max_depth), None
+        core = self.core
+        self.core = SlotStore(len(core.pools), core.max_depth, overwrite=core.overwrite)
+        self.columns = None
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
         """Take over the rows of the beams that survive."""

@@ -202,8 +202,9 @@ class _ActiveRun:
         if self.stored is not None:
             self.h = self.h.clone()  # written in place from the first iteration on, while h0 is still injected
         self.kept = [self.h.clone()] if keep_states else None
-        # Exit states are read by later iterations. An unshared core at one depth for all has no exits.
-        self.state_frozen = backbone.freeze == "state" and (backbone.shared_core or leaves)
+        # Exit states are read by later iterations. An unshared core at one depth for all has no exits, and a store that
+        # overwrites keeps what the last iteration computed.
+        self.state_frozen = backbone.freeze == "state" and (backbone.shared_core or leaves) and not store.overwrite
 
     def run(self) -> CoreOutput:
         """Iterate until nobody is left or the last iteration is done."""

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
-from transformers import AutoConfig, AutoModelForCausalLM, Cache, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, Cache, GenerationMixin, PreTrainedModel
 from transformers import initialization as init
 from transformers.utils.generic import can_return_tuple
 
@@ -32,7 +32,7 @@ from anira.models.slots import SlotStore
 from anira.models.wrapped import policy_in_use
 
 
-class AniraForCausalLM(PreTrainedModel, DepthGeneration):
+class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
     """A causal language model that spends a depth of its own on every token.
 
     >>> config = AniraConfig(vocab_size=30, hidden_size=32, intermediate_size=64, num_attention_heads=2)

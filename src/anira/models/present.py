@@ -25,6 +25,8 @@ class PresentStore:
 
     kept: ClassVar[bool] = False
     """Whether anything is read after the call."""
+    overwrite: ClassVar[bool] = False
+    """Whether later calls see a token's last iteration alone; here there are none."""
 
     def __init__(self, num_layers: int, max_depth: int, batch: int, num_columns: int) -> None:
         self.max_depth, self.batch, self.num_columns = max_depth, batch, num_columns

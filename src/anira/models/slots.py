@@ -58,6 +58,9 @@ class SlotStore:
     [0, 1]
     >>> store.used, store.release(0), store.used
     (2, None, 1)
+
+    With `overwrite` a token has one slot, in which each of its iterations replaces the one before: fewer slots, and
+    later tokens see the last iteration in place of the one that they are in.
     """
 
     kept: ClassVar[bool] = True
@@ -65,8 +68,8 @@ class SlotStore:
     settle_after: ClassVar[int] = 128
     """Columns that a row may have before they are settled."""
 
-    def __init__(self, num_layers: int, max_depth: int, num_rows: int = 0) -> None:
-        self.max_depth = max_depth
+    def __init__(self, num_layers: int, max_depth: int, num_rows: int = 0, *, overwrite: bool = False) -> None:
+        self.max_depth, self.overwrite = max_depth, overwrite
         self.pools: list[Tensor | None] = [None] * num_layers
         self.table: Numbers = np.full((max_depth, num_rows, 0), -1, dtype=np.int64)
         """Which slot stands for a recent token in each iteration; -1 is none."""
@@ -106,8 +109,9 @@ class SlotStore:
 
         An array of depths gives each token an iteration of its own to start from.
         """
-        slots, place = self._take(len(rows)), columns - self.first[rows]
+        place = columns - self.first[rows]
         self._make_room(int(place.max(initial=-1)) + 1)
+        slots = self._own(rows, place) if self.overwrite else self._take(len(rows))
         if isinstance(depth, int):
             self.table[depth - 1 : self.max_depth if onwards else depth, rows, place] = slots
             return slots
@@ -225,6 +229,13 @@ class SlotStore:
         pooled = sum(pool[0].nbytes for pool in self.pools if pool is not None)
         settled = sum(tensor.nbytes for tensor in self.tensors()) // max(1, self.used)
         return pooled or settled
+
+    def _own(self, rows: Numbers, place: Numbers) -> Numbers:
+        """Return the slots that tokens have, and new ones for those that have none."""
+        slots = self.table[:, rows, place].max(0)
+        new = slots < 0
+        slots[new] = self._take(int(new.sum()))
+        return slots
 
     def _take(self, count: int) -> Numbers:
         if len(self._free) < count:

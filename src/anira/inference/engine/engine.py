@@ -26,6 +26,7 @@ from anira.inference.engine.sampling import Sampling, choose
 from anira.inference.engine.stages import Stages
 from anira.inference.engine.wave import Exits, Wave
 from anira.models import AniraForCausalLM
+from anira.models.cache import KeyValueRule
 from anira.models.host import Numbers, on_device
 from anira.models.readout import chosen_of
 from anira.models.wrapped import policy_in_use
@@ -39,16 +40,23 @@ class Engine:
     `max_slots` bounds the memory: key-value slots of a core layer, of which a token takes one per iteration at most.
     A request that cannot fit is refused; one that does not fit now waits its turn, first come, first served. `max_rows`
     requests run at a time, and up to `prompt_tokens` tokens of prompts enter in one tick, in equal parts.
+    `kv="overwrite"` keeps one slot per token, and gives other answers (see `DepthCache`).
     """
 
     def __init__(
-        self, model: AniraForCausalLM, *, max_slots: int = 1 << 20, max_rows: int = 64, prompt_tokens: int = 512
+        self,
+        model: AniraForCausalLM,
+        *,
+        max_slots: int = 1 << 20,
+        max_rows: int = 64,
+        prompt_tokens: int = 512,
+        kv: KeyValueRule = "exact",
     ) -> None:
         _check_model(model)
         for name, value in (("max_slots", max_slots), ("max_rows", max_rows), ("prompt_tokens", prompt_tokens)):
             if value < 1:
                 raise UserError(f"{name} must be at least 1, not {value}")
-        self.stages = Stages(model, max_rows)
+        self.stages = Stages(model, max_rows, kv)
         self.max_slots, self.max_rows, self.prompt_tokens = max_slots, max_rows, prompt_tokens
         self._waiting: deque[Handle] = deque()
         self._running: dict[int, Handle] = {}
@@ -215,7 +223,8 @@ class Engine:
     def _need(self, length: int, options: Options) -> int:
         """Return the most slots that a request can take; its last token is never read."""
         config = self.stages.model.config
-        return (length + options.max_new_tokens - 1) * (1 if config.freeze == "first" else config.max_depth)
+        once = config.freeze == "first" or self.stages.core.overwrite
+        return (length + options.max_new_tokens - 1) * (1 if once else config.max_depth)
 
     def _admit(self) -> None:
         """Give rows to requests that fit, first come, first served."""

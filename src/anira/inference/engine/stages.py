@@ -12,6 +12,7 @@ from anira.inference.engine.requests import Lane
 from anira.inference.engine.wave import Wave
 from anira.models import AniraForCausalLM
 from anira.models.backbone import Rope, run_layers
+from anira.models.cache import KeyValueRule, core_store
 from anira.models.host import Numbers, on_device
 from anira.models.policies import Context
 from anira.models.slots import SlotStore
@@ -21,11 +22,11 @@ from anira.models.wrapped import policy_in_use
 class Stages:
     """A model whose rows are requests, with the keys and values of all of them."""
 
-    def __init__(self, model: AniraForCausalLM, max_rows: int) -> None:
+    def __init__(self, model: AniraForCausalLM, max_rows: int, kv: KeyValueRule = "exact") -> None:
         self.model, self.backbone, self.policy = model.eval(), model.model, policy_in_use(model.policy)
         config = model.config
         self.prelude = SlotStore(config.num_prelude_layers, 1, max_rows)
-        self.core = SlotStore(config.num_core_layers, config.max_depth, max_rows)
+        self.core = core_store(config, kv, max_rows)
         # A coda layer's index is its place in a cache of prelude and coda, and so it is here.
         self.coda = SlotStore(config.num_prelude_layers + config.num_coda_layers, 1, max_rows)
 

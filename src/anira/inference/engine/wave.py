@@ -94,7 +94,7 @@ class Wave:
 
     def _keep(self, which: Numbers, depth: int) -> None:
         """Store keys and values of present states from an iteration on, if others read them (freeze = "state")."""
-        if not len(which) or self.hides or self.backbone.freeze != "state":
+        if not len(which) or self.hides or self.backbone.freeze != "state" or self.store.overwrite:
             return
         index = self._device(which)
         cos, sin = self.rope
