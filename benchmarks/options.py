@@ -55,6 +55,16 @@ class ModelOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EngineOptions(Options):
+    """How long to measure."""
+
+    repeats: Annotated[int, arg(metavar="R")] = 3
+    """Repeats of each load; the figures are medians."""
+    quick: bool = False
+    """A tiny model and a few short requests: whether it runs, in seconds; the figures mean nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainOptions(Options):
     """How long to measure, and whether to compile."""
 
@@ -89,6 +99,7 @@ BENCHMARKS: Final[dict[str, tuple[str, type[Options]]]] = {
     "parser": ("the parser and the sampler of LANO beside their bars", ParserOptions),
     "decode": ("a decoding step against depth, beside stock Llama against layers", ModelOptions),
     "prefill": ("reading a prompt against depth, beside stock Llama against layers", ModelOptions),
+    "engine": ("many requests at once, beside padded generate, stock Llama and overwritten slots", EngineOptions),
     "train": ("training, beside stock Llama, a matrix product and older code", TrainOptions),
     "text": ("reading, tokenising and packing of a synthetic corpus of text", TextOptions),
     "soak": ("what becomes of requests and memory under mixed load on a server", SoakOptions),

@@ -15,13 +15,14 @@ DEPTHS = (1, 2, 3, 4, 5)
 """Depths that lines are fitted to; after the last one, 6, comes no decision, and no exit state is kept."""
 
 
-def anira_model(policy: str) -> AniraForCausalLM:
-    """Return a model of the paper's larger size, in evaluation mode."""
+def anira_model(policy: str, hidden: int | None = None) -> AniraForCausalLM:
+    """Return a model of the paper's larger size, or of another width, in evaluation mode."""
+    hidden = HIDDEN if hidden is None else hidden
     return _seeded(
         AniraConfig(
             vocab_size=VOCAB,
-            hidden_size=HIDDEN,
-            intermediate_size=FEED_FORWARD,
+            hidden_size=hidden,
+            intermediate_size=FEED_FORWARD * hidden // HIDDEN,
             num_attention_heads=HEADS,
             max_depth=MAX_DEPTH,
             policy={"name": policy},
@@ -36,15 +37,16 @@ def _seeded(config: AniraConfig) -> AniraForCausalLM:
     return model
 
 
-def stock_model(num_layers: int) -> LlamaForCausalLM:
+def stock_model(num_layers: int, hidden: int | None = None) -> LlamaForCausalLM:
     """Return Hugging Face's own Llama of the same width."""
+    hidden = HIDDEN if hidden is None else hidden
     config: Any = LlamaConfig(
         vocab_size=VOCAB,
-        hidden_size=HIDDEN,
-        intermediate_size=FEED_FORWARD,
+        hidden_size=hidden,
+        intermediate_size=FEED_FORWARD * hidden // HIDDEN,
         num_attention_heads=HEADS,
         num_hidden_layers=num_layers,
-        max_position_embeddings=4096,
+        max_position_embeddings=8192,
     )
     model: LlamaForCausalLM = LlamaForCausalLM(config).eval()
     return model

@@ -51,6 +51,17 @@ def test_prefill_has_lines_and_mixed_depths(anira):
     assert all(row["mean_depth"] == pytest.approx(2.0, abs=0.25) for row in rows[1::2])
 
 
+def test_engine_has_throughput_latency_overwritten_slots_and_long_contexts(anira):
+    rows = rows_of(anira, "engine", "--quick")
+    served, steps = rows[:14], rows[14:]
+    assert [row["bar"] for row in served if "bar" in row] == [0.9, 1.0, 1.10, 1.5] * 2
+    assert sum("p99_last_token_s" in row for row in served) == 4
+    assert all(0 < row["slots_ratio"] < 1 for row in served if "slots_ratio" in row)
+    assert [row["what"].split(",")[1] for row in steps] == [
+        f" {policy} at depth {depth}" for policy in ("anira-e", "anira-o") for depth in (2, 6)
+    ]
+
+
 @pytest.mark.slow
 def test_train_stands_beside_stock_llama_a_matrix_product_and_other_code(anira):
     checkout = Path(__file__).parents[2]

@@ -92,15 +92,10 @@ def _decoded(
     return Decoded(
         depth_shares=tuple((counts / counts.sum()).tolist()),
         cost=sum((session.cost() for session in sessions[1:]), sessions[0].cost()),
-        core_bytes=sum(_core_bytes(session.cache) for session in sessions),
+        core_bytes=sum(session.cache.core_nbytes for session in sessions),
         cache_bytes=sum(session.cache.nbytes for session in sessions),
         seconds=tuple(seconds),
     )
-
-
-def _core_bytes(cache: DepthCache) -> int:
-    """Return the bytes of the slots in use, without spare room."""
-    return sum(cache.num_slots * pool[0].nbytes for pool in cache.core.pools if pool is not None)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from anira.inference.cost import Cost, forward_cost
 from anira.models import AniraForCausalLM, AniraOutput, DepthCache
+from anira.models.cache import KeyValueRule
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class Stepwise:
         max_depth: int | None = None,
         exits: Literal["real", "virtual"] | None = None,
         exit_depth: int | None = None,
+        kv: KeyValueRule = "exact",
     ) -> None:
         self.model = model
-        self.cache = DepthCache(model.config)
+        self.cache = DepthCache(model.config, kv=kv)
         self.select, self.threshold, self.max_depth, self.exits = select, threshold, max_depth, exits
         self.exit_depth = exit_depth
         self._outputs: list[AniraOutput] = []

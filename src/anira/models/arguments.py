@@ -4,18 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import Cache, DynamicCache
 
 from anira.config import UserError
-from anira.models.cache import DepthCache, SlotStore
+from anira.models.cache import DepthCache
 from anira.models.configuration import AniraConfig
+from anira.models.host import Flags, looking_is_free
 from anira.models.noise import drawn_noise
 from anira.models.packing import PackedAttention, Packing
 from anira.models.policies import ComputePolicy, Context
 from anira.models.present import PresentStore
+from anira.models.slots import SlotStore
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,11 @@ class Masks:
 
     def attended(
         self, batch: int, past: int, time: int, device: torch.device
-    ) -> tuple[Bool[Tensor, "batch time"], bool]:
-        """Return which tokens of this call are not padding, and whether some may be."""
+    ) -> tuple[Bool[Tensor, "batch time"], Flags | None]:
+        """Return which tokens of this call are not padding, and the same as the host knows it: None is all of them."""
         mask = self.attention_mask
         if mask is None:
-            return torch.ones(batch, time, dtype=torch.bool, device=device), False
+            return torch.ones(batch, time, dtype=torch.bool, device=device), None
         if mask.dim() != 2:
             raise UserError(
                 f"attention_mask must be (batch, columns) of 0 and 1; one of {mask.dim()} axes is not supported"
@@ -62,8 +65,10 @@ class Masks:
                 f"attention_mask must have {batch} rows and cover all {past + time} columns, not {tuple(mask.shape)}"
             )
         valid = mask[:, past:].bool()
-        # A compiled graph cannot look at values, and then takes the mask for one with padding.
-        return valid, torch.compiler.is_compiling() or not bool(valid.all())
+        if torch.compiler.is_compiling():  # a graph cannot look at values: any token may be padding
+            return valid, np.zeros((batch, time), dtype=bool)
+        known = np.asarray(valid.cpu().numpy())
+        return valid, None if known.all() else known
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ class Call:
     mask: Bool[Tensor, "batch 1 time keys"] | None
     packing: Packing | None
     cache: DepthCache | None
+    known_valid: Flags | None
+    """Which tokens are not padding, as the host knows it; None is all of them."""
     store: SlotStore | PresentStore | None
     """Keys and values of the core, if only the tokens that still run are computed."""
     keep_states: bool
@@ -193,7 +200,9 @@ def check_call(
 
 
 def check_ids(input_ids: Int[Tensor, "batch time"], vocab_size: int) -> None:
-    """Refuse tokens that the embedding does not have."""
+    """Refuse tokens that the embedding does not have, where that can be seen without waiting for a device."""
+    if not looking_is_free(input_ids):
+        return
     low, high = (int(bound) for bound in torch.aminmax(input_ids))
     if low < 0 or high >= vocab_size:
         raise UserError(f"input_ids must lie between 0 and {vocab_size - 1}, not between {low} and {high}")

@@ -9,18 +9,21 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from anira.config import UserError
-from anira.models.attention import FirstKeyValues, FlatAttention, KeptKeyValues
+from anira.models.attention import FirstKeyValues, FlatAttention, KeptKeyValues, row_starts
 from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
-from anira.models.cache import SlotStore
+from anira.models.flat import Tokens
+from anira.models.host import Flags, Numbers, on_device
 from anira.models.masks import restrict
 from anira.models.packing import PackedAttention
 from anira.models.policies.base import ComputePolicy, Context, Route
 from anira.models.present import PresentStore
+from anira.models.slots import SlotStore
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,16 @@ class Steering:
     def __init__(self, policy: ComputePolicy, ctx: Context) -> None:
         self.skips, self.max_depth = policy.timing == "route", ctx.max_depth
         self.forced, self.virtual = ctx.forced_depth, ctx.exits == "virtual"
+        self.counts = self.skips and self.forced is not None  # whether it must know who has executed how much
 
-    def route(self, depth: int, wanted: Route, executed: Tensor, index: Tensor | None = None) -> Route:
+    def route(self, depth: int, wanted: Route, executed: Tensor | None, index: Tensor | None = None) -> Route:
         """Return the policy's answer, changed if need be; `index`: which tokens it is about, None for all."""
         if self.forced is not None:
             forced = self.forced if index is None else self.forced[index]
             if not self.skips:
                 return wanted.with_run(forced >= depth)
             # As the policy likes, as long as the number comes out right in the end.
+            assert executed is not None
             left = forced - executed
             return wanted.with_run((left > 0) & (wanted.run | (left > self.max_depth - depth)))
         return wanted.with_run(torch.ones_like(wanted.run)) if self.virtual else wanted
@@ -118,53 +123,6 @@ def _check_sharing(route: Route, freeze: str | None) -> None:
         raise UserError("with freeze='first' every token is seen in every iteration, and this policy hides some")
 
 
-class FlatList:
-    """The tokens of a call that are not padding, as a flat list ordered by row and column, and back into rows."""
-
-    def __init__(self, valid: Bool[Tensor, "batch time"], *, whole: bool) -> None:
-        self.valid, self.whole = valid, whole  # without padding, packing and spreading are views
-
-    def places(self, past: int) -> tuple[Int[Tensor, " tokens"], Int[Tensor, " tokens"]]:
-        """Return row and column of every token; columns of this call follow `past` earlier ones."""
-        batch, time = self.valid.shape
-        if not self.whole:
-            rows, columns = self.valid.nonzero(as_tuple=True)
-            return rows, columns + past
-        rows = torch.arange(batch, device=self.valid.device)
-        if time == 1:
-            return rows, torch.full_like(rows, past)
-        columns = torch.arange(past, past + time, device=self.valid.device)
-        return rows.repeat_interleave(time), columns.repeat(batch)
-
-    def pack(self, values: Tensor) -> Tensor:
-        """Return (tokens, ...) from (batch, time, ...)."""
-        values = values.expand(*self.valid.shape, *values.shape[2:])
-        return values.flatten(0, 1) if self.whole else values[self.valid]
-
-    def spread(self, values: Tensor, into: Tensor | None = None) -> Tensor:
-        """Return (batch, time, ...) from (tokens, ...); padding gets the values of `into`, or 0."""
-        if self.whole:
-            return values.view(*self.valid.shape, *values.shape[1:])
-        rows = values.new_zeros((*self.valid.shape, *values.shape[1:])) if into is None else into.clone()
-        rows[self.valid] = values
-        return rows
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """A flat list of tokens, ordered by row and column, with their rotary phases and their prelude's output."""
-
-    rows: Int[Tensor, " tokens"]
-    columns: Int[Tensor, " tokens"]
-    rope: Rope
-    h0: Float[Tensor, "tokens dim"]
-
-    def take(self, index: Tensor) -> "Tokens":
-        """Return some of the tokens."""
-        cos, sin = self.rope
-        return Tokens(self.rows[index], self.columns[index], (cos[index], sin[index]), self.h0[index])
-
-
 @torch.no_grad()
 def run_active(
     backbone: Backbone,
@@ -178,6 +136,35 @@ def run_active(
 ) -> CoreOutput:
     """Run each iteration on those tokens only that the policy wants to run; `single`: one token per row at most."""
     return _ActiveRun(backbone, policy, tokens, ctx, store, single, keep_states).run()
+
+
+class Foresight:
+    """Who runs which iteration, where the host can know it before the first: one look for the whole call, or none.
+
+    Early policies decide in `begin`, so that `route` can be asked about every iteration at once. Online ones must be
+    looked at before each but the first, which everyone runs.
+    """
+
+    def __init__(self, policy: ComputePolicy, steering: Steering, h: Tensor, state: Any, ctx: Context) -> None:
+        self._runs: Flags | None = None
+        self._all_begin = policy.timing == "online"
+        iterations = range(1, ctx.max_depth + 1)
+        if steering.forced is not None:
+            if not steering.skips:
+                self._runs = np.arange(1, ctx.max_depth + 1)[:, None] <= steering.forced.cpu().numpy()
+        elif steering.virtual or policy.timing == "none":
+            self._runs = np.ones((ctx.max_depth, len(h)), dtype=bool)
+        elif policy.timing == "early":
+            self._runs = torch.stack([policy.route(depth, h, state).run for depth in iterations]).cpu().numpy()
+
+    def runs(self, depth: int, run: Bool[Tensor, " tokens"], which: Numbers | None) -> Flags:
+        """Return who of some tokens runs an iteration; `run`: the answer, if it must be looked at."""
+        if self._runs is None and depth == 1 and self._all_begin:
+            return np.ones(len(run), dtype=bool)
+        if self._runs is None:
+            return np.asarray(run.cpu().numpy())
+        known = self._runs[depth - 1]
+        return known if which is None else known[which]
 
 
 class _ActiveRun:
@@ -195,27 +182,29 @@ class _ActiveRun:
     ) -> None:
         self.backbone, self.policy, self.store, self.single = backbone, policy, store, single
         self.all = self.tokens = tokens
-        self.max_depth = ctx.max_depth
+        self.max_depth, self.device = ctx.max_depth, tokens.h0.device
         self.steering = Steering(policy, ctx)
         self.hides = False  # whether halted tokens are invisible to the others
-        store.skips = store.skips or self.steering.skips
         self.state = policy.begin(tokens.h0, ctx)
         self.h = self.picked = backbone.initial_state(tokens.h0, ctx.positions)
-        self.executed = torch.zeros_like(tokens.rows)
+        self.foresight = Foresight(policy, self.steering, self.h, self.state, ctx)
+        self.executed = np.zeros(len(tokens.rows), dtype=np.int64)
         self.ran: list[Tensor] = []
         self.depth = 0  # iterations that anybody has run
-        self.index: Tensor | None = None  # the tokens in play; None while that is all of them
+        self.which: Numbers | None = None  # the tokens in play; None while that is all of them
+        self.index: Tensor | None = None  # the same on the device
         self.attention: FlatAttention | None = None  # made anew whenever the set of running tokens changes
         # Tokens may run after an iteration that they did not run, or leave keys and values in every later layer.
         decides = policy.timing != "none" and not self.steering.virtual
         leaves = not backbone.shared_core and (decides or ctx.forced_depth is not None)
         # Whether the store holds keys and values of a token's present state. Exits are final except for timing "route".
-        self.stored = torch.zeros_like(tokens.rows, dtype=torch.bool) if self.steering.skips or leaves else None
+        self.stored = np.zeros(len(tokens.rows), dtype=bool) if self.steering.skips or leaves else None
         if self.stored is not None:
             self.h = self.h.clone()  # written in place from the first iteration on, while h0 is still injected
         self.kept = [self.h.clone()] if keep_states else None
-        # Exit states are read by later iterations. An unshared core at one depth for all has no exits.
-        self.state_frozen = backbone.freeze == "state" and (backbone.shared_core or leaves)
+        # Exit states are read by later iterations. An unshared core at one depth for all has no exits, and a store that
+        # overwrites keeps what the last iteration computed.
+        self.state_frozen = backbone.freeze == "state" and (backbone.shared_core or leaves) and not store.overwrite
 
     def run(self) -> CoreOutput:
         """Iterate until nobody is left or the last iteration is done."""
@@ -228,7 +217,7 @@ class _ActiveRun:
                 self._store_states(self.max_depth + 1, self.tokens, self._present(self.h))
         ran = torch.stack(self.ran, -1) if self.steering.skips and self.ran else None
         h = self.picked if self.steering.virtual else self.h
-        return CoreOutput(h, self.state, self.executed, self._iteration_states(), ran, self.hides)
+        return CoreOutput(h, self.state, self._device(self.executed), self._iteration_states(), ran, self.hides)
 
     def _keep(self, depth: int) -> bool:
         """Run one iteration, and keep the states after it if they were asked for."""
@@ -245,16 +234,14 @@ class _ActiveRun:
 
     def _store_exit_states(self) -> None:
         """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
-        if self.depth and self.index is None:  # all have run the same iterations: nothing to look up
-            if self.depth < self.store.max_depth:
-                self._store_states(self.depth + 1, self.all, self.h)
-            return
-        early = (self.executed < self.store.max_depth).nonzero()[:, 0]
-        if len(early):
-            if len(early) == len(self.executed):
-                self._store_states(self.executed + 1, self.all, self.h)
-            else:
-                self._store_states(self.executed[early] + 1, self.all.take(early), self.h[early])
+        early = np.flatnonzero(self.executed < self.store.max_depth)
+        if len(early) == len(self.executed):
+            self._store_states(self.executed + 1, self.all, self.h)
+        elif len(early):
+            self._store_states(self.executed[early] + 1, self.all.take(early), self.h[self._device(early)])
+
+    def _device(self, numbers: Numbers) -> Tensor:
+        return on_device(numbers, self.device)
 
     def _present(self, values: Tensor) -> Tensor:
         return values if self.index is None else values[self.index]
@@ -264,63 +251,65 @@ class _ActiveRun:
         h = self._present(self.h)
         state = self.state if self.index is None else self.state.take(self.index)
         wanted = self.policy.route(depth, h, state)
-        executed = self._present(self.executed) if self.steering.skips else self.executed
-        route = self.steering.route(depth, wanted, executed, self.index)
+        route = self.steering.route(depth, wanted, self._executed() if self.steering.counts else None, self.index)
+        run = self.foresight.runs(depth, route.run, self.which)
         if self.stored is not None:
-            return self._iterate_routed(depth, h, state, route)
+            return self._iterate_routed(depth, h, state, route, run)
         if route.see is not None:
             _check_sharing(route, self.backbone.freeze)
-            self.hides = self.store.skips = True
-        running = int(route.run.sum())
-        if running == 0:
+            self.hides = True
+        if not run.any():
             if self.state_frozen and not self.single and not self.hides and self.store.kept:
                 self._store_states(depth, self.tokens, h)
             return False
-        if running < len(h):
-            staying = self._retire(depth, h, route.run)
+        if not run.all():
+            staying = self._retire(depth, h, run)
             h, state, route = h[staying], state.take(staying), route.take(staying)
         route = replace(route, whole=True)
         h = self.policy.update(depth, h, self._core(depth, self.tokens, h, onwards=not self.hides), route, state)
-        self._write_back(self.index, h, state)
+        self._write_back(self.which, self.index, h, state)
         if self.steering.virtual:  # everyone is here
             self.picked = self.steering.pick(self.picked, self.h, wanted)
         self.depth = depth
         return True
 
-    def _iterate_routed(self, depth: int, h: Tensor, state: Any, route: Route) -> bool:
+    def _executed(self) -> Int[Tensor, " tokens"]:
+        """Return how many iterations the tokens in play have run."""
+        return self._device(self.executed if self.which is None else self.executed[self.which])
+
+    def _iterate_routed(self, depth: int, h: Tensor, state: Any, route: Route, run: Flags) -> bool:
         """The same where nobody ever leaves: tokens skip iterations, or have keys and values in every later layer."""
         assert self.stored is not None
         onwards = route.see is None
-        if not onwards:
-            self.hides = self.store.skips = True
-        shared = self.backbone.shared_core
+        self.hides = self.hides or not onwards
         if self.state_frozen and onwards:
-            stale = (~route.run if not shared else ~route.run & ~self.stored).nonzero()[:, 0]
+            stale = np.flatnonzero(~run & ~self.stored if self.backbone.shared_core else ~run)
             if len(stale):
-                self._store_states(depth, self.all.take(stale), h[stale])
+                self._store_states(depth, self.all.take(stale), h[self._device(stale)])
                 self.stored[stale] = True
-        running = route.run.nonzero()[:, 0]
         self.ran.append(route.run)
+        running = np.flatnonzero(run)
         if len(running):
-            self.attention = None
-            part, route = state.take(running), replace(route.take(running), whole=True)
-            candidate = self._core(depth, self.all.take(running), h[running], onwards=onwards)
-            self._write_back(running, self.policy.update(depth, h[running], candidate, route, part), part)
+            self.attention, index = None, self._device(running)
+            part, route = state.take(index), replace(route.take(index), whole=True)
+            candidate = self._core(depth, self.all.take(running), h[index], onwards=onwards)
+            self._write_back(running, index, self.policy.update(depth, h[index], candidate, route, part), part)
             self.stored[running] = False
         return True
 
-    def _retire(self, depth: int, h: Tensor, run: Tensor) -> Tensor:
+    def _retire(self, depth: int, h: Tensor, run: Flags) -> Int[Tensor, " staying"]:
         """Take the tokens that have halted out of play, and return which stay; exit states go to the store."""
         if self.state_frozen and not self.single and not self.hides:
-            leaving = (~run).nonzero()[:, 0]
-            self._store_states(depth, self.tokens.take(leaving), h[leaving])
-        staying = run.nonzero()[:, 0]
-        self.index = staying if self.index is None else self.index[staying]
-        self.tokens = self.all.take(self.index)
+            leaving = np.flatnonzero(~run)
+            self._store_states(depth, self.tokens.take(leaving), h[self._device(leaving)])
+        staying = np.flatnonzero(run)
+        self.which = staying if self.which is None else self.which[staying]
+        self.index = self._device(self.which)
+        self.tokens = self.all.take(self.which)
         self.attention = None
-        return staying
+        return self._device(staying)
 
-    def _store_states(self, depth: int | Tensor, tokens: Tokens, h: Tensor) -> None:
+    def _store_states(self, depth: int | Numbers, tokens: Tokens, h: Tensor) -> None:
         """Write keys and values of present states, from iteration `depth` on (freeze = "state" has one core layer).
 
         Layers that are not shared have keys and values of their own: those of iteration `depth` alone.
@@ -329,7 +318,7 @@ class _ActiveRun:
         (layer,) = self.backbone.core_layers(self.max_depth if shared or not isinstance(depth, int) else depth)
         keys, values = project_key_values(layer, self.backbone.inject(h, tokens.h0), tokens.rope)
         slots = self._allocate(depth, tokens, onwards=shared)
-        self.store.put(0, slots, keys, values)
+        self.store.put(0, self._device(slots), keys, values)
 
     def _core(self, depth: int, tokens: Tokens, h: Tensor, *, onwards: bool) -> Tensor:
         """Return the core's output for these tokens; their keys and values go to the store on the way.
@@ -339,7 +328,8 @@ class _ActiveRun:
         there = self.backbone.freeze == "first" and depth > 1
         slots = None if there else self._allocate(depth, tokens, onwards=onwards)
         if self.attention is None:
-            self.attention = FlatAttention(self.store, tokens.rows, tokens.columns, single=self.single)
+            starts = row_starts(tokens.rows)
+            self.attention = FlatAttention(self.store, tokens.rows, tokens.columns, self.device, starts)
         self.attention.begin(depth, slots)
         x = self.backbone.inject(h, tokens.h0)[None]
         cos, sin = tokens.rope
@@ -347,15 +337,16 @@ class _ActiveRun:
         out = run_layers(layers, x, None, (cos[None], sin[None]), plan=self.attention)[0]
         return self.backbone.end_iteration(out)
 
-    def _allocate(self, depth: int | Tensor, tokens: Tokens, *, onwards: bool) -> Any:
-        store: Any = self.store  # `single` and depths in a tensor are for the cache's store alone
-        return store.allocate(depth, tokens.rows, None if self.single else tokens.columns, onwards=onwards)
+    def _allocate(self, depth: int | Numbers, tokens: Tokens, *, onwards: bool) -> Numbers:
+        store: Any = self.store  # an array of depths is for the cache's store alone
+        slots: Numbers = store.allocate(depth, tokens.rows, tokens.columns, onwards=onwards)
+        return slots
 
-    def _write_back(self, index: Tensor | None, h: Tensor, state: Any) -> None:
-        if index is None:
+    def _write_back(self, which: Numbers | None, index: Tensor | None, h: Tensor, state: Any) -> None:
+        if which is None or index is None:
             self.h, self.state = h, state
             self.executed += 1
         else:
             self.h[index] = h
-            self.executed[index] += 1
+            self.executed[which] += 1
             self.state.put(index, state)

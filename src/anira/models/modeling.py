@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -16,9 +16,11 @@ from transformers.utils.generic import can_return_tuple
 from anira.config import UserError
 from anira.models import arguments, card
 from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
-from anira.models.cache import DepthCache, SlotStore, cache_signature
+from anira.models.cache import DepthCache, cache_signature
 from anira.models.configuration import AniraConfig
-from anira.models.execution import FlatList, Tokens, run_active, run_parallel
+from anira.models.execution import run_active, run_parallel
+from anira.models.flat import FlatList, Tokens
+from anira.models.generation import DepthGeneration
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
 from anira.models.output import AniraOutput
@@ -26,10 +28,11 @@ from anira.models.packing import PackedAttention, Packing, PartAttention
 from anira.models.policies import ComputePolicy, Readout, policy_class
 from anira.models.present import PresentStore
 from anira.models.readout import Core, chosen_of, decided, kept_of
+from anira.models.slots import SlotStore
 from anira.models.wrapped import policy_in_use
 
 
-class AniraForCausalLM(PreTrainedModel, GenerationMixin):
+class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
     """A causal language model that spends a depth of its own on every token.
 
     >>> config = AniraConfig(vocab_size=30, hidden_size=32, intermediate_size=64, num_attention_heads=2)
@@ -156,8 +159,7 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
             raise UserError(f"there is no token in a batch of shape {tuple(given.shape[:2])}")
         if inputs_embeds is not None:
             return inputs_embeds
-        if given.device.type == "cpu" and not torch.compiler.is_compiling():
-            arguments.check_ids(given, self.config.vocab_size)
+        arguments.check_ids(given, self.config.vocab_size)
         x: Tensor = self.model.embed_tokens(given)
         return x
 
@@ -175,12 +177,12 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         depth = self.config.max_depth if depths.max_depth is None else depths.max_depth
         batch, time = x.shape[:2]
         past = 0 if cache is None else cache.get_seq_length()
-        valid, padded = masks.attended(batch, past, time, x.device)
-        key_valid = valid
+        valid, known = masks.attended(batch, past, time, x.device)
+        key_valid, padded = valid, known is not None
         if cache is not None:
             arguments.check_deeper(depth, past, cache, self.config)
-            cache.core.extend(valid, depth, full=not padded)
-            key_valid, padded = cache.core.valid, not cache.core.full
+            columns = cache.extend(valid, depth, full=not padded)
+            key_valid, padded = columns.valid, not columns.full
         packing = masks.packing(x, cached=cache is not None)
         positions = masks.position_ids
         if positions is None and packing is not None:
@@ -208,9 +210,9 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         )
         store: SlotStore | PresentStore | None = None if cache is None else cache.core
         if cache is None and wanted.active:
-            rows, columns = (batch, time) if packing is None else (packing.num_rows, packing.longest)
-            store = PresentStore(self.config.num_core_layers, depth, rows, columns, full=not padded)
-        return arguments.Call(x, policy, context, padded, mask, packing, cache, store, wanted.states)
+            rows, longest = (batch, time) if packing is None else (packing.num_rows, packing.longest)
+            store = PresentStore(self.config.num_core_layers, depth, rows, longest)
+        return arguments.Call(x, policy, context, padded, mask, packing, cache, known, store, wanted.states)
 
     def head_logits(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
         """Return the logits of states by the head alone."""
@@ -277,17 +279,17 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         assert call.store is not None
         store, ctx, policy = call.store, call.context, call.policy
         time = h0.shape[1]
-        flat = FlatList(ctx.valid, whole=store.full)
+        flat = FlatList(h0.shape[:2], call.known_valid, h0.device)
         if call.packing is not None:
-            rows, columns = call.packing.rows, call.packing.columns
+            rows, columns = torch.stack([call.packing.rows, call.packing.columns]).cpu().numpy()
         else:
-            rows, columns = flat.places(store.num_columns - time)
+            rows, columns = flat.places(0 if call.cache is None else call.cache.get_seq_length() - time)
         tokens = Tokens(rows, columns, (flat.pack(rope[0]), flat.pack(rope[1])), flat.pack(h0))
         context = replace(
             ctx,
             valid=flat.pack(ctx.valid),
             positions=flat.pack(ctx.positions),
-            rows=rows,
+            rows=flat.pack(ctx.rows),
             ids=None if ctx.ids is None else flat.pack(ctx.ids),
             noise=None if ctx.noise is None else flat.pack(ctx.noise),
             forced_depth=None if ctx.forced_depth is None else flat.pack(ctx.forced_depth),
@@ -296,7 +298,8 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         core = run_active(self.model, policy, tokens, context, store, single=single, keep_states=call.keep_states)
         allocation = decided(policy, core, context).each(flat.spread)
         if call.cache is not None:
-            call.cache.core.exit_depth[:, -time:] = allocation.exit_depth
+            assert call.cache.columns is not None
+            call.cache.columns.exit_depth[:, -time:] = allocation.exit_depth
         readout = policy.readout(core.h, core.state)
         z = flat.spread(chosen_of(readout.states, readout.chosen), into=h0)
         return Core(
@@ -377,22 +380,6 @@ class AniraForCausalLM(PreTrainedModel, GenerationMixin):
         """Save as Hugging Face does, with a model card that says how to load it."""
         super().save_pretrained(save_directory, *args, **kwargs)
         card.write_card(save_directory, self.config)
-
-    def _prepare_cache_for_generation(  # type: ignore[override]
-        self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> None:
-        """Give `generate` a DepthCache where it would make a stock cache (a hook of GenerationMixin)."""
-        if generation_config.cache_implementation is not None:
-            raise UserError(f"cache_implementation {generation_config.cache_implementation!r} is not supported")
-        if model_kwargs.get("past_key_values") is None and generation_config.use_cache is not False:
-            model_kwargs["past_key_values"] = DepthCache(self.config)
-        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
-
-    def init_continuous_batching(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse Hugging Face's continuous batching, whose paged cache has one depth for all tokens."""
-        raise UserError("continuous batching of transformers is not supported: call generate on a padded batch")
-
-    generate_batch = continuous_batching_context_manager = init_continuous_batching
 
 
 AutoConfig.register("anira", AniraConfig, exist_ok=True)

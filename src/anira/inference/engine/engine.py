@@ -24,9 +24,10 @@ from anira.inference.engine.attention import Places
 from anira.inference.engine.requests import Chunk, Handle, Lane, Options, Reason, Token
 from anira.inference.engine.sampling import Sampling, choose
 from anira.inference.engine.stages import Stages
-from anira.inference.engine.store import Numbers
 from anira.inference.engine.wave import Exits, Wave
 from anira.models import AniraForCausalLM
+from anira.models.cache import KeyValueRule
+from anira.models.host import Numbers, on_device
 from anira.models.readout import chosen_of
 from anira.models.wrapped import policy_in_use
 
@@ -39,16 +40,23 @@ class Engine:
     `max_slots` bounds the memory: key-value slots of a core layer, of which a token takes one per iteration at most.
     A request that cannot fit is refused; one that does not fit now waits its turn, first come, first served. `max_rows`
     requests run at a time, and up to `prompt_tokens` tokens of prompts enter in one tick, in equal parts.
+    `kv="overwrite"` keeps one slot per token, and gives other answers (see `DepthCache`).
     """
 
     def __init__(
-        self, model: AniraForCausalLM, *, max_slots: int = 1 << 20, max_rows: int = 64, prompt_tokens: int = 512
+        self,
+        model: AniraForCausalLM,
+        *,
+        max_slots: int = 1 << 20,
+        max_rows: int = 64,
+        prompt_tokens: int = 512,
+        kv: KeyValueRule = "exact",
     ) -> None:
         _check_model(model)
         for name, value in (("max_slots", max_slots), ("max_rows", max_rows), ("prompt_tokens", prompt_tokens)):
             if value < 1:
                 raise UserError(f"{name} must be at least 1, not {value}")
-        self.stages = Stages(model, max_rows)
+        self.stages = Stages(model, max_rows, kv)
         self.max_slots, self.max_rows, self.prompt_tokens = max_slots, max_rows, prompt_tokens
         self._waiting: deque[Handle] = deque()
         self._running: dict[int, Handle] = {}
@@ -126,6 +134,7 @@ class Engine:
             self._forget_cancelled()
             self._admit()
             self._finish(self._decide())
+            self.stages.settle(self._read_out_before())
             self._arrive()
             self.stages.iterate(self._waves)
 
@@ -221,7 +230,8 @@ class Engine:
     def _need(self, length: int, options: Options) -> int:
         """Return the most slots that a request can take; its last token is never read."""
         config = self.stages.model.config
-        return (length + options.max_new_tokens - 1) * (1 if config.freeze == "first" else config.max_depth)
+        once = config.freeze == "first" or self.stages.core.overwrite
+        return (length + options.max_new_tokens - 1) * (1 if once else config.max_depth)
 
     def _admit(self) -> None:
         """Give rows to requests that fit, first come, first served."""
@@ -289,7 +299,7 @@ class Engine:
             for which in np.split(np.arange(len(gone.rows)), np.flatnonzero(np.diff(gone.rows)) + 1):
                 chunk = self._running[int(gone.rows[which[0]])].chunk_at(int(gone.columns[which[0]]))
                 places = gone.columns[which] - chunk.first
-                chunk.add(places, z[self.stages.core.device_copy(which)])
+                chunk.add(places, z[on_device(which, z.device)])
                 owners.append((chunk, places, first + which))
             forced = self._running[int(gone.rows[0])].options.lane.exit_depth
             depth = self.stages.policy.allocation(gone.state).exit_depth.long()
@@ -306,7 +316,7 @@ class Engine:
         z = self.stages.read_out(z, _places(ready), through)
         last = np.cumsum([chunk.size for _, chunk in ready]) - 1
         wanted = last[np.array([chunk.answers for _, chunk in ready])]
-        logits = self.stages.model.head_logits(z[self.stages.core.device_copy(wanted)])
+        logits = self.stages.model.head_logits(z[on_device(wanted, z.device)])
         return choose(logits, [one.options.sampling for one in asking], [len(one.tokens) for one in asking])
 
     def _deliver(self, handle: Handle, token: Token) -> None:
@@ -316,6 +326,13 @@ class Engine:
             self._end(handle, "stop")
         elif len(handle.tokens) == handle.options.max_new_tokens:
             self._end(handle, "length")
+
+    def _read_out_before(self) -> Numbers:
+        """Return of each row the column before which all tokens have been read out."""
+        ends = np.zeros(self.max_rows, dtype=np.int64)
+        for row, handle in self._running.items():
+            ends[row] = handle.chunks[0].first if handle.chunks else handle.fed
+        return ends
 
     def _arrive(self) -> None:
         """Let generated tokens and the next parts of prompts in; prompts share what may enter."""

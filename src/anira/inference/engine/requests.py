@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from anira.inference.engine.sampling import Sampling
-from anira.inference.engine.store import Numbers
+from anira.models.host import Numbers
 
 Reason = Literal["", "length", "stop", "cancelled", "failed"]
 

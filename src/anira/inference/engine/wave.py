@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from numpy.typing import NDArray
 from torch import Tensor
 
 from anira.inference.engine.attention import Places
-from anira.inference.engine.store import Numbers, RowStore
 from anira.models.backbone import Backbone, Rope, project_key_values
+from anira.models.host import Flags, Numbers, on_device
 from anira.models.policies import ComputePolicy, Context, Route
+from anira.models.slots import SlotStore
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Wave:
         self,
         backbone: Backbone,
         policy: ComputePolicy,
-        store: RowStore,
+        store: SlotStore,
         context: Context,
         places: Places,
         h0: Float[Tensor, "tokens dim"],
@@ -56,6 +56,9 @@ class Wave:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def _device(self, numbers: Numbers) -> Tensor:
+        return on_device(numbers, self.h.device)
+
     def ask(self) -> Bool[Tensor, " tokens"]:
         """Ask the policy who runs the next iteration."""
         if self.depth == self.max_depth:
@@ -67,7 +70,7 @@ class Wave:
         self.route, self.hides = wanted, self.hides or wanted.see is not None
         return wanted.run
 
-    def part(self, run: NDArray[np.bool_]) -> Exits | None:
+    def part(self, run: Flags) -> Exits | None:
         """Take the tokens out that do not go on, and keep what later tokens read of those that stay behind."""
         if self.skips and self.route is not None:
             self.run = run
@@ -79,7 +82,7 @@ class Wave:
         leaving = np.flatnonzero(~run)
         if self.depth < self.max_depth:
             self._keep(leaving, self.depth + 1)
-        index = self.store.device_copy(leaving)
+        index = self._device(leaving)
         gone = Exits(self.rows[leaving], self.columns[leaving], self.depth, self.h[index], self.state.take(index))
         self._take(np.flatnonzero(run))
         return gone
@@ -91,18 +94,18 @@ class Wave:
 
     def _keep(self, which: Numbers, depth: int) -> None:
         """Store keys and values of present states from an iteration on, if others read them (freeze = "state")."""
-        if not len(which) or self.hides or self.backbone.freeze != "state":
+        if not len(which) or self.hides or self.backbone.freeze != "state" or self.store.overwrite:
             return
-        index = self.store.device_copy(which)
+        index = self._device(which)
         cos, sin = self.rope
         (layer,) = self.backbone.core_layers(1)
         x = self.backbone.inject(self.h[index], self.h0[index])
         keys, values = project_key_values(layer, x, (cos[index], sin[index]))
         slots = self.store.allocate(np.full(len(which), depth), self.rows[which], self.columns[which], onwards=True)
-        self.store.put(0, slots, keys, values)
+        self.store.put(0, self._device(slots), keys, values)
 
     def _take(self, kept: Numbers) -> None:
-        index = self.store.device_copy(kept)
+        index = self._device(kept)
         self.rows, self.columns, self.run, self.stored = (
             one[kept] for one in (self.rows, self.columns, self.run, self.stored)
         )
@@ -120,14 +123,14 @@ class Wave:
         """Whether the next iteration leaves keys and values."""
         return self.backbone.freeze != "first" or self.depth == 0
 
-    def inputs(self) -> tuple[Places, Tensor | None, Float[Tensor, "tokens dim"], Rope]:
+    def inputs(self) -> tuple[Places, Numbers | None, Float[Tensor, "tokens dim"], Rope]:
         """Return where the running tokens are, the slots of their keys and values, what the core reads, and phases."""
         which = self.running
         places = Places(self.rows[which], self.columns[which], np.full(len(which), self.depth + 1))
         slots = None
         if self.writes:
             slots = self.store.allocate(places.depths, places.rows, places.columns, onwards=not self.hides)
-        index = self.store.device_copy(which)
+        index = self._device(which)
         rope = (self.rope[0][index], self.rope[1][index])
         return places, slots, self.backbone.inject(self.h[index], self.h0[index]), rope
 
@@ -139,7 +142,7 @@ class Wave:
             route = replace(self.route, whole=True)
             self.h = self.policy.update(self.depth, self.h, candidate, route, self.state)
             return
-        index = self.store.device_copy(self.running)
+        index = self._device(self.running)
         part, route = self.state.take(index), replace(self.route.take(index), whole=True)
         h = self.policy.update(self.depth, self.h[index], candidate, route, part)
         self.h = self.h.index_copy(0, index, h)

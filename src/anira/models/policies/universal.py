@@ -24,6 +24,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from anira.config import UserError
+from anira.models.host import looking_is_free
 from anira.models.policies.base import Context, Route, passthrough
 from anira.models.policies.halting_mass import MassOptions, MassPolicy, MassState
 
@@ -80,7 +81,7 @@ class Universal(MassPolicy):
         """Return the mass of the coming iteration; of a flat list only for those who run it."""
         if depth == state.max_depth:
             return None
-        if state.everyone or h.dim() > 2:
+        if state.everyone or h.dim() > 2 or not looking_is_free(h):
             return self.halt_prob(h)
         # The tokens that have just halted are still in the list: deciding about them would cost for nothing.
         running = state.alive.nonzero()[:, 0]
