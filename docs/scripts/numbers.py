@@ -33,7 +33,7 @@ NAMES: Final = {
     "think-at-hard": "Think-at-Hard",
 }
 """What policies are called in tables; others by their own names."""
-_HEAD: Final = ("policy", "accuracy over 1 to 10 letters, by seed", "at 10 letters, by seed", "mean depth by letters")
+_HEAD: Final = ("policy", "accuracy by seed", "at ten letters", "mean depth by letters")
 
 
 def estimate(table: str, quantity: str, **labels: Any) -> str:
