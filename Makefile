@@ -13,7 +13,7 @@ TESTS ?= tests
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 	--dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test quick lint clean
+.PHONY: demo test quick lint docs images clean
 
 demo: $(VENV)/.installed
 	$(BIN)/anira demo
@@ -29,6 +29,14 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/codespell src benchmarks tests docs *.md
+
+# The site, in built-docs/: numbers, charts and verdicts are read from results/, links and anchors are checked.
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/python -m mkdocs build --quiet
+
+# The committed pictures in docs/images, drawn from tasks and from the runs in results/.
+images: $(VENV)/.installed
+	OMP_NUM_THREADS=1 $(BIN)/python -m docs.scripts.images
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,4 +55,4 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) built-docs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The command line: `anira COMMAND ...`, one small module a command, imported only when it runs.
+"""The command line: `anira COMMAND ...`, one small module per command, imported only when it runs.
 
 This module is all that `anira --help` needs, so it imports nothing heavy and lists the commands without loading them.
 """

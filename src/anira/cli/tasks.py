@@ -1,4 +1,4 @@
-"""`anira tasks`: one row a task."""
+"""`anira tasks`: one row per task."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,0 +1,125 @@
+"""Charts of the gallery, drawn from `results/` when the site is built: SVG whose ink follows the page."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+from anira.site.charts import Legend, forced_chart, knob_chart
+from anira.site.style import COLOURS, GREY, themed
+from anira.site.tables import Column
+from docs.scripts.numbers import policy_name, seeds_table, words_runs
+
+WIDTH: Final = 560
+_INK: Final = ("labelColor", "titleColor", "tickColor", "domainColor", "gridColor")
+ANIRA: Final = Legend({"anira-e": "ANIRA-E", "anira-o": "ANIRA-O"})
+EVERY: Final = Legend(
+    {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O", "fixed": "fixed depth", "unshared": "plain transformer"}
+)
+_SIDES: Final = {
+    "anira-e": "left",
+    "calm": "above",
+    "depth-adaptive": "left",
+    "huginn": "above",
+    "pondernet": "below",
+    "think-at-hard": "left",
+    "universal": "left",
+}
+"""Where the name of a point stands."""
+_PLACES: Final[dict[str, dict[str, Any]]] = {
+    "right": {"align": "left", "dx": 8},
+    "left": {"align": "right", "dx": -8},
+    "above": {"align": "center", "dy": -11},
+    "below": {"align": "center", "dy": 12},
+}
+_DEPTH, _ACCURACY = Column("depth", "mean depth of answers", "answer"), Column("accuracy", "accuracy")
+
+
+def chart(name: str) -> str:
+    """Return a chart as SVG to stand in a page."""
+    return f'<div class="chart">{svg(_CHARTS[name]())}</div>'
+
+
+def svg(made: alt.TopLevelMixin, ink: str = "currentColor", height: int = 300) -> str:
+    """Return a chart as SVG, its texts and lines in one colour."""
+    spec = themed(made) | {"width": WIDTH, "height": height}
+    config = spec["config"]
+    for part in ("axis", "legend"):
+        config[part] |= {key: ink for key in _INK} | ({"gridOpacity": 0.15} if part == "axis" else {})
+    return str(vl_convert.vegalite_to_svg(spec)).strip()
+
+
+def policies_chart() -> alt.LayerChart:
+    """Return accuracy against depth of all policies on words over S3, and the curve of models at fixed depths."""
+    runs = words_runs().group_by("label", "seed").agg(pl.col("accuracy", "depth").mean()).sort("label", "seed")
+    means = runs.group_by("label").agg(pl.col("accuracy", "depth").mean()).sort("depth")
+    fixed = pl.col("label").str.starts_with("fixed-")
+    x = alt.X("depth:Q", title="mean depth of answers, 1 to 10 letters", scale=alt.Scale(domain=[0.9, 5.6]))
+    y = alt.Y("accuracy:Q", title="accuracy", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0.65, 1.01]))
+    curve = alt.Chart(means.filter(fixed)).mark_line(color=GREY, point={"color": GREY, "size": 60}).encode(x=x, y=y)
+    small = alt.Chart(runs.filter(~fixed)).mark_point(size=14, color=COLOURS[0], opacity=0.5).encode(x=x, y=y)
+    large = alt.Chart(means.filter(~fixed)).mark_point(filled=True, size=70, color=COLOURS[0], opacity=1)
+    return alt.layer(curve, small, large.encode(x=x, y=y), *_names(means.filter(~fixed), x, y), _curve_name(x, y))
+
+
+def _names(means: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Return the names of the points, to their right unless another point is there."""
+    side = pl.col("label").replace_strict(_SIDES, default="right", return_dtype=pl.String)
+    names = pl.col("label").map_elements(lambda one: policy_name(one).replace("`", ""), return_dtype=pl.String)
+    placed = means.with_columns(side=side, name=names).partition_by("side", as_dict=True)
+    return [
+        alt.Chart(rows).mark_text(fontSize=11, color=COLOURS[0], **_PLACES[where]).encode(x=x, y=y, text="name:N")
+        for (where,), rows in placed.items()
+    ]
+
+
+def _curve_name(x: alt.X, y: alt.Y) -> alt.Chart:
+    place = pl.DataFrame({"depth": [3.4], "accuracy": [0.885], "label": ["models trained at one fixed depth"]})
+    made: alt.Chart = alt.Chart(place).mark_text(align="left", fontSize=11, color=GREY).encode(x=x, y=y, text="label:N")
+    return made
+
+
+def _by_knob(task: str, shown: Column, knob: str) -> alt.TopLevelMixin:
+    table = seeds_table("allocation").filter(task=task)
+    return knob_chart(table, table.clear(), shown, legend=ANIRA, knob=knob)
+
+
+def _extrapolation() -> alt.TopLevelMixin:
+    table = seeds_table("extrapolation")
+    return knob_chart(table, table.clear(), _ACCURACY, legend=EVERY, knob="L, operators", edge=3.5)
+
+
+def _clrs(subtask: str) -> alt.TopLevelMixin:
+    table = seeds_table("clrs").filter(subtask=subtask)
+    return knob_chart(table, table.clear(), _ACCURACY, legend=ANIRA, knob="n, size of the input")
+
+
+def _thresholds() -> alt.TopLevelMixin:
+    rows = seeds_table("pareto").filter(task="mano", select="quantile")
+    wide = rows.filter(pl.col("quantity").is_in(["accuracy", "executed"])).pivot(
+        "quantity", index=["variant", "threshold"], values="value"
+    )
+    named = ANIRA.of(wide).sort("label", "threshold")
+    x = alt.X("executed:Q", title="iterations executed, mean over answers", scale=alt.Scale(zero=False))
+    y = alt.Y("accuracy:Q", title="accuracy", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0.8, 1.0]))
+    line = alt.Chart(named).mark_line(point=True).encode(x=x, y=y, color=ANIRA.colour, order="threshold:Q")
+    return alt.layer(line)
+
+
+def _forced(task: str) -> alt.TopLevelMixin:
+    return forced_chart(seeds_table("allocation").filter(task=task), legend=ANIRA)
+
+
+_CHARTS: Final[dict[str, Callable[[], alt.TopLevelMixin]]] = {
+    "policies": policies_chart,
+    "mano-depth": lambda: _by_knob("mano", _DEPTH, "L, operators"),
+    "brevo-depth": lambda: _by_knob("brevo", _DEPTH, "N, nodes"),
+    "mano-forced": lambda: _forced("mano"),
+    "brevo-forced": lambda: _forced("brevo"),
+    "extrapolation": _extrapolation,
+    "clrs-minimum": lambda: _clrs("minimum"),
+    "clrs-sort": lambda: _clrs("sort"),
+    "thresholds": _thresholds,
+}
