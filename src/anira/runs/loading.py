@@ -76,8 +76,7 @@ def _load_model(folder: Path) -> AniraForCausalLM:
     """Return the model in a folder: one of ours, or a released looped one."""
     if not is_model_folder(folder):
         with without_bars():
-            model = load_released(folder)
-        return model.train(False)
+            return _in_use(load_released(folder))
     ours: Any = AniraForCausalLM  # transformers does not say that there may be two results
     try:
         with without_bars(), torch.random.fork_rng(devices=[]):
@@ -93,7 +92,12 @@ def _load_model(folder: Path) -> AniraForCausalLM:
         raise UserError(
             f"{folder} does not fit its config.json: {odd[0]} is missing, of another shape, or not the model's"
         )
-    return model.train(False)
+    return _in_use(model)
+
+
+def _in_use(model: AniraForCausalLM) -> AniraForCausalLM:
+    model.eval()
+    return model
 
 
 def _load_tokenizer(folder: Path) -> Any:

@@ -113,7 +113,7 @@ def _write_run(path: Path, config: TrainConfig, folder: Path) -> None:
     """Write configuration and metrics, without what is the machine's."""
     folder.mkdir()
     stored = read_stored(path)
-    kept = {name: stored[name] for name in ("versions", "plugins") if name in stored}
+    kept: dict[str, Any] = {name: stored[name] for name in ("versions", "plugins") if name in stored}
     write_sealed(folder / "config.json", {"config": stored_values(config), **kept})
     lines = b"".join(json_text(without_paths(dict(line))).encode() + b"\n" for line in read_metrics(path))
     if run_status(path).state == "finished":
