@@ -26,7 +26,7 @@ from anira.text import load_tokenizer
 from anira.training.checkpoint import without_bars
 from benchmarks.soak_clients import KINDS, Client
 
-_LIMITS: Final = {"max-slots": 4000, "max-queue": 6, "max-tokens": 64, "max-body": 20_000, "timeout": 30}
+_LIMITS: Final = {"max-slots": 8000, "max-queue": 6, "max-tokens": 64, "max-body": 20_000, "timeout": 300}
 
 
 def bench(*, minutes: int, clients: int, report: Callable[[str], None]) -> dict[str, Any]:

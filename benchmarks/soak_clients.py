@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from anira.config import json_text
 
-_PATIENCE: Final = 60.0
-"""Seconds after which a request without an answer is lost."""
+_PATIENCE: Final = 400.0
+"""Seconds after which a request without an answer is lost; the server itself gives up before."""
 _MALFORMED: Final = (
     b"",
     b"{",
