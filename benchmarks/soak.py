@@ -58,7 +58,7 @@ async def load(
     counts = sum((one.counts for one in everyone), Counter[str]())
     return {
         "sent": sum(counts.values()),
-        **{name: counts[name] for name in ("answered", "refused", "rejected", "left", "lost")},
+        **{name: counts[name] for name in ("answered", "refused", "late", "rejected", "left", "lost")},
         "differing": sum(one.differing for one in everyone),
         "losses": "; ".join(sorted({loss for one in everyone for loss in one.losses}))[:500],
         "memory_start_mb": memory[0] / 2**20,
