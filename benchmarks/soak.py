@@ -26,7 +26,7 @@ from anira.text import load_tokenizer
 from anira.training.checkpoint import without_bars
 from benchmarks.soak_clients import KINDS, Client
 
-_LIMITS: Final = {"max-slots": 4000, "max-queue": 6, "max-tokens": 64, "max-body": 20_000, "timeout": 30}
+_LIMITS: Final = {"max-slots": 8000, "max-queue": 6, "max-tokens": 64, "max-body": 20_000, "timeout": 300}
 
 
 def bench(*, minutes: int, clients: int, report: Callable[[str], None]) -> dict[str, Any]:
@@ -58,7 +58,7 @@ async def load(
     counts = sum((one.counts for one in everyone), Counter[str]())
     return {
         "sent": sum(counts.values()),
-        **{name: counts[name] for name in ("answered", "refused", "rejected", "left", "lost")},
+        **{name: counts[name] for name in ("answered", "refused", "late", "rejected", "left", "lost")},
         "differing": sum(one.differing for one in everyone),
         "losses": "; ".join(sorted({loss for one in everyone for loss in one.losses}))[:500],
         "memory_start_mb": memory[0] / 2**20,

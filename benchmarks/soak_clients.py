@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from anira.config import json_text
 
-_PATIENCE: Final = 60.0
-"""Seconds after which a request without an answer is lost."""
+_PATIENCE: Final = 400.0
+"""Seconds after which a request without an answer is lost; the server itself gives up before."""
 _MALFORMED: Final = (
     b"",
     b"{",
@@ -33,9 +33,9 @@ _MALFORMED: Final = (
 class Client:
     """Does one thing after the other, and counts how each ended.
 
-    answered: the whole answer came, and it is JSON as it should be. refused: 429. rejected: nonsense was refused with
-    4xx. left: this client went away on purpose. lost: anything else. Beside these, answers that are `differing` from
-    the first one to the same question.
+    answered: the whole answer came, and it is JSON as it should be. refused: 429. late: the server said that its time
+    limit was over. rejected: nonsense was refused with 4xx. left: this client went away on purpose. lost: anything
+    else. Beside these, answers that are `differing` from the first one to the same question.
     """
 
     def __init__(self, port: int, draw: Random, answers: dict[Any, Any]) -> None:
@@ -85,6 +85,8 @@ class Client:
         pieces = [line.removeprefix(b"data: ").strip() for line in lines if line.startswith(b"data: ")]
         if status != 200:
             return self._judged(asked, status, None)
+        if pieces and b'"code": "timeout"' in pieces[-1]:
+            return "late"
         if not pieces or pieces[-1] != b"[DONE]":
             raise EOFError(f"a stream broke off: {pieces[-1:]}")
         choices = [one for piece in pieces[:-1] for one in json.loads(piece)["choices"]]
@@ -147,8 +149,8 @@ class Client:
         return {"prompt": "abcde" * size, "max_tokens": self.draw.choice([1, 8, 32]), **rule, **sampling}
 
     def _judged(self, asked: dict[str, Any], status: int, choice: dict[str, Any] | None) -> str:
-        if status == 429:
-            return "refused"
+        if status in (429, 408):
+            return "refused" if status == 429 else "late"
         if choice is None:
             raise ValueError(f"a good request was answered with {status}")
         if len(choice["token_ids"]) != len(choice["depth"]) or not 1 <= len(choice["depth"]) <= asked["max_tokens"]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 
 from tests.serving_support import running
 
@@ -22,7 +23,7 @@ def test_nothing_is_lost(tmp_path):
     with running(service) as (_, port):
         found = asyncio.run(soak.load(port, os.getpid(), seconds=1.0, clients=5, report=lambda line: None, parts=1))
     assert (found["lost"], found["losses"], found["left_behind"]) == (0, "", 0)
-    ends = ("answered", "refused", "rejected", "left")
+    ends = ("answered", "refused", "late", "rejected", "left")
     assert found["sent"] == sum(found[name] for name in ends) == sum(kind["done"] for kind in found["kinds"])
     assert found["answered"] and found["rejected"]
     assert "lost" in result_text(found)
@@ -34,3 +35,11 @@ def test_what_is_lost_is_noticed(tmp_path, monkeypatch):
     with running(service) as (_, port):
         found = asyncio.run(soak.load(port, os.getpid(), seconds=0.4, clients=6, report=lambda line: None, parts=1))
     assert found["lost"] > 0 and "500" in found["losses"]
+
+
+def test_a_time_limit_is_counted_by_itself(tmp_path, monkeypatch):
+    service = served(tmp_path, timeout=0.05)
+    monkeypatch.setattr(service.engine, "tick", lambda: time.sleep(0.01))  # it never gets on
+    with running(service) as (_, port):
+        found = asyncio.run(soak.load(port, os.getpid(), seconds=0.4, clients=6, report=lambda line: None, parts=1))
+    assert (found["lost"], found["losses"]) == (0, "") and found["late"] > 0 and not found["answered"]
