@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anira.models import register_policy
     from anira.runs import Run, load, train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Run", "__version__", "load", "make_task", "register_policy", "register_task", "train"]
 
 _LATER = {"Run": "anira.runs", "load": "anira.runs", "register_policy": "anira.models", "train": "anira.runs"}

@@ -18,6 +18,9 @@ def program(page: str) -> str:
         ("README.md", r"tensor\(\[\[\d"),
         ("docs/released-models.md", r"tensor\(\[\[4, 4, 4, 4, 4\]\]\) tensor\(\[\[[1-4], "),
         ("docs/serving.md", r"(\d+ [1-6]\n){5}Generated\(tokens=\(\d+, \d+, \d+\), exit_depth=\("),
+        pytest.param(
+            "docs/python.md", r"(?s)n02 n01 n03 <eos> True .*True\nAniraForCausalLM\n$", marks=pytest.mark.slow
+        ),
         pytest.param("docs/guide.md", r"<ans> 2\n(.|\n)*trainable params: [\d,]+ ", marks=pytest.mark.slow),
     ],
 )

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "explore": ("anira.cli.explore", "ask runs questions in the browser, and watch what every token does"),
     "analyze": ("anira.cli.analyze", "judge from records whether depth follows difficulty"),
     "report": ("anira.cli.report", "write a page that shows accuracy, depth and tokens of runs"),
+    "publish": ("anira.cli.publish", "write a run as a model that others can load, to a folder or to the hub"),
     "compare": ("anira.cli.compare", "train and judge policies alike on one task, one leaderboard page"),
     "gsm-symbolic": ("anira.cli.gsm_symbolic", "accuracy and depth of a language model on GSM-Symbolic"),
     "lm-eval": ("anira.cli.lm_eval", "lm-evaluation-harness with our models, GSM-Symbolic and depth records"),

@@ -6,7 +6,8 @@ run.lens("+ 1 * 2 3")          # what the model would say after each iteration
 """
 
 from anira.runs.loading import load
+from anira.runs.publishing import publish
 from anira.runs.run import Run
 from anira.runs.training import train
 
-__all__ = ["Run", "load", "train"]
+__all__ = ["Run", "load", "publish", "train"]

@@ -1,7 +1,7 @@
 """`anira.load`: a run, a published run, or a model alone, from a folder or from the hub; as a `Run`."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 from huggingface_hub.errors import StrictDataclassError
@@ -20,18 +20,20 @@ from anira.training.config import TrainConfig
 from anira.training.model_folder import is_model_folder
 from anira.training.run import RunFolder, load_run
 
+HUB: Final = "hf://"
+"""How a place on the hub may be written, and must be where it could be taken for a folder."""
+
 
 def load(path_or_hub_id: str | Path, *, step: int | None = None) -> Run:
     """Load a run, a run that `anira publish` wrote, or a model without a run.
 
     Args:
         path_or_hub_id: the folder of a run, a folder that `anira publish` wrote, a model's folder (also one of Ouro,
-            Huginn or Recurrent-Llama), or the name of either of the last three on the hub (owner/model).
+            Huginn or Recurrent-Llama), or the name of either of the last two on the hub: owner/model, or
+            hf://owner/model.
         step: of a run, which checkpoint; the last one by default.
     """
-    folder = local_folder(
-        Path(path_or_hub_id).expanduser() if _at_home(path_or_hub_id) else path_or_hub_id, with_run=True
-    )
+    folder = local_folder(_place(path_or_hub_id), with_run=True)
     if is_published(folder):
         _no_step(step)
         return _load_published(folder)
@@ -74,8 +76,7 @@ def _load_model(folder: Path) -> AniraForCausalLM:
     """Return the model in a folder: one of ours, or a released looped one."""
     if not is_model_folder(folder):
         with without_bars():
-            model = load_released(folder)
-        return model.train(False)
+            return _in_use(load_released(folder))
     ours: Any = AniraForCausalLM  # transformers does not say that there may be two results
     try:
         with without_bars(), torch.random.fork_rng(devices=[]):
@@ -91,7 +92,12 @@ def _load_model(folder: Path) -> AniraForCausalLM:
         raise UserError(
             f"{folder} does not fit its config.json: {odd[0]} is missing, of another shape, or not the model's"
         )
-    return model.train(False)
+    return _in_use(model)
+
+
+def _in_use(model: AniraForCausalLM) -> AniraForCausalLM:
+    model.eval()
+    return model
 
 
 def _load_tokenizer(folder: Path) -> Any:
@@ -108,8 +114,11 @@ def _config(folder: Path) -> dict[str, Any]:
     return read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
 
 
-def _at_home(path: str | Path) -> bool:
-    return str(path).startswith("~")
+def _place(path_or_hub_id: str | Path) -> str | Path:
+    name = str(path_or_hub_id)
+    if name.startswith(HUB):
+        return name.removeprefix(HUB)
+    return Path(name).expanduser() if name.startswith("~") else path_or_hub_id
 
 
 def _no_step(step: int | None) -> None:

@@ -23,8 +23,8 @@ class Records:
     tokens: pl.DataFrame
 
     def __repr__(self) -> str:
-        depth = self.tokens.filter(target_kind="answer")["exit_depth"].mean()
-        right = self.instances["correct"].mean()
+        depth = self.tokens.filter(target_kind="answer").select(pl.col("exit_depth").mean()).item()
+        right = self.instances.select(pl.col("correct").mean()).item()
         return (
             f"Records {self.path.name}: {len(self.instances):,} instances, {len(self.tokens):,} tokens; "
             f"accuracy {right:.3f}, answer depth {depth:.2f}"

@@ -25,7 +25,7 @@ def side_by_side(rows: pl.DataFrame, names: Sequence[str], knob: str) -> str:
     return fragment(*parts)
 
 
-def _chart(rows: pl.DataFrame, names: Sequence[str], knob: str, name: str) -> alt.LayerChart:
+def _chart(rows: pl.DataFrame, names: Sequence[str], knob: str, name: str) -> alt.TopLevelMixin:
     sides = [
         rows.select("knob", value=pl.col(side), label=pl.lit(label))
         for side, label in zip(("first", "second"), names, strict=True)
