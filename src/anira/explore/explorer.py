@@ -1,13 +1,18 @@
 """What a page shows: a problem, and what each run makes of it, as plain data."""
 
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from anira.config import UserError, nearest
 from anira.evaluation.evaluate import EVAL_SEED
 from anira.explore.requests import LAST_ROW, LONGEST_QUESTION, Choice, RowAddress
 from anira.explore.runs import ExploredRun, check_length
 from anira.site.pictures import picture
+from anira.tasks import Knob
+
+_BEYOND: Final = 2
+"""How many times the largest trained knob rows go: they are made thousands at a time, which then takes long."""
 
 
 class Explorer:
@@ -17,6 +22,7 @@ class Explorer:
         self.runs = list(runs)
         self.task = self.runs[0].task
         self.parts = {part.subtask: part for part in self.task.parts()}
+        self._lock = threading.Lock()  # a task keeps its latest rows, for one thread at a time
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -27,7 +33,7 @@ class Explorer:
                 "knob": part.knob.name,
                 "meaning": part.knob.meaning,
                 "minimum": part.knob.minimum,
-                "maximum": part.knob.maximum,
+                "maximum": largest(part.knob),
                 "seen": [part.knob.seen[0], part.knob.seen[-1]],
             }
             for subtask, part in self.parts.items()
@@ -53,7 +59,10 @@ class Explorer:
                 f"task {self.task.name!r} has no subtask {address.subtask!r}: {nearest(address.subtask, self.parts)}"
             )
         part = self.parts[address.subtask]
-        rows = part.rows(seed=EVAL_SEED, stream="eval", start=address.row, count=1, knob=address.knob)
+        if address.knob > (most := largest(part.knob)):
+            raise UserError(f"rows go up to {part.knob.name} = {most} here: type a harder question yourself")
+        with self._lock:
+            rows = part.rows(seed=EVAL_SEED, stream="eval", start=address.row, count=1, knob=address.knob)
         row = {"subtask": address.subtask, "knob": address.knob, "row": address.row}
         return {**self.problem(part.instance(rows, 0).question), "row": row}
 
@@ -87,3 +96,8 @@ class Explorer:
             raise UserError(f"there are {len(self.runs)} runs here, and {len(choices)} choices of depth")
         views = [self.read(i, problem["question"], choice) for i, choice in enumerate(choices)]
         return {**self.facts, "problem": problem, "choices": list(map(vars, choices)), "views": views}
+
+
+def largest(knob: Knob) -> int:
+    """Return the largest knob of the rows that can be picked."""
+    return min(knob.maximum, _BEYOND * knob.seen[-1])

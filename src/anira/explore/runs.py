@@ -87,6 +87,7 @@ class ExploredRun:
             "answer": self.task.vocab.decode(truth.answer(0)),
             "right": grade.exact,
             "lenient": grade.lenient,
+            "written": writes(truth),
             "mean_depth": round(mean(len(token.after) or token.exit_depth for token in tokens), 2),
             "notes": list(self._notes(truth, shown, left_out=len(tokens) - len(shown))),
             "probes": probes.names,

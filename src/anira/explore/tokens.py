@@ -43,5 +43,5 @@ class Probes:
         """Return one value for each name."""
         if position >= self._known:
             return [None] * len(self.names)
-        found = [float(column[position]) for column in self._columns]
+        found = [round(float(column[position]), 3) for column in self._columns]
         return [None if np.isnan(value) else value for value in found]

@@ -105,7 +105,8 @@ MISTAKES = {
     "no such run": (lambda one: one.read(2, QUESTION, Choice()), "there are 2 runs here"),
     "no such run before the first": (lambda one: one.read(-1, QUESTION, Choice()), "there are 2 runs here"),
     "no such subtask": (lambda one: one.pick(RowAddress(subtask="sort", knob=3, row=0)), "has no subtask 'sort'"),
-    "a knob beyond the task": (lambda one: one.pick(row(0, knob=10**9)), "out of range"),
+    "a knob below the task's": (lambda one: one.pick(row(0, knob=0)), "out of range"),
+    "a knob far beyond training": (lambda one: one.pick(row(0, knob=33)), "rows go up to L = "),
     "no such rule": (lambda one: one.read(0, QUESTION, Choice(select="best")), "has no rule 'best'"),
     "a rule of another policy": (lambda one: one.read(1, QUESTION, Choice(select="mode")), "has no rule to choose"),
     "a threshold beyond its range": (

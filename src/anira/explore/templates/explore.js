@@ -47,7 +47,8 @@ const drawProblem = (one) => {
   const part = state.parts.find(({ subtask }) => subtask === (one.row?.subtask ?? "")) ?? state.parts[0];
   const from = one.row ? `row ${one.row.row} of the eval stream` : "typed by hand";
   if (find("fixed-question")) find("fixed-question").textContent = one.question;
-  find("truth").replaceChildren("Correct answer: ", make("b", "", one.answer), ` (${part.knob} = ${one.knob}, ${from})`);
+  const known = one.answer === one.question ? ["Every token of it is to be predicted"] : ["Correct answer: ", make("b", "", one.answer)];
+  find("truth").replaceChildren(...known, ` (${part.knob} = ${one.knob}, ${from})`);
   find("picture").replaceChildren(one.picture ? problem(one.picture) : make("pre", "drawing", one.drawing));
   problemNow = one;
 };
@@ -95,9 +96,10 @@ const verdict = (view) => {
 };
 const drawView = (place, run, view, told) => {
   const right = view.right || view.lenient, tokens = strip(view, most, view.probes, told);
-  const said = make("p", `said ${right ? "good" : "bad"}`, `Answer: ${view.predicted} (${verdict(view)})`);
+  const answers = view.tokens.filter((token) => token.predicts !== undefined), hits = answers.filter((token) => token.right).length;
+  const line = view.written ? `Answer: ${view.predicted} (${verdict(view)})` : `${hits} of ${answers.length} predictions are right`;
+  const said = make("p", `said ${right ? "good" : "bad"}`, line);
   const cost = [`${view.mean_depth} of ${run.max_depth} iterations per token on average`, ...view.notes];
-  const answers = view.tokens.filter((token) => token.predicts !== undefined);
   place.replaceChildren(said, make("p", "cost", `${cost.join("; ")}.`), tokens, ...(answers.length > 1 ? lens(view.tokens) : []));
   if (!tokens.pick(chosen)) tokens.pick(answers[0]?.position);
   return tokens;
@@ -126,7 +128,7 @@ const card = (run, i, told) => {
 };
 const asked = ({ select, threshold, depth }, run) => {
   if (depth !== null) return `depth forced to ${depth}`;
-  return `depth by ${select ?? (run.default_rule || "its own")}${threshold === null ? "" : `, threshold ${threshold}`}`;
+  return `depth by ${select ?? (run.default_rule || "its own rule")}${threshold === null ? "" : `, threshold ${threshold}`}`;
 };
 
 const choose = (from, position) => {
