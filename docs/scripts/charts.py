@@ -47,11 +47,11 @@ def svg(made: alt.TopLevelMixin, ink: str = "currentColor", height: int = 300) -
     spec = themed(made) | {"width": WIDTH, "height": height}
     config = spec["config"]
     for part in ("axis", "legend"):
-        config[part] |= {key: ink for key in _INK} | ({"gridOpacity": 0.15} if part == "axis" else {})
+        config[part] |= dict.fromkeys(_INK, ink) | ({"gridOpacity": 0.15} if part == "axis" else {})
     return str(vl_convert.vegalite_to_svg(spec)).strip()
 
 
-def policies_chart() -> alt.LayerChart:
+def policies_chart() -> alt.TopLevelMixin:
     """Return accuracy against depth of all policies on words over S3, and the curve of models at fixed depths."""
     runs = words_runs().group_by("label", "seed").agg(pl.col("accuracy", "depth").mean()).sort("label", "seed")
     means = runs.group_by("label").agg(pl.col("accuracy", "depth").mean()).sort("depth")

@@ -22,7 +22,7 @@ def _instance(name: str, question: str | None = None, seed: int = 0, **options: 
 
 def _laid_out(nodes: Sequence[Node], lines: Sequence[str], title: str, width: int = 44) -> str:
     made = [{"text": text, "x": x, "y": y, "width": width, "kind": kind, "turn": ""} for text, x, y, kind in nodes]
-    size = [max(one[axis] for one in made) + (width / 2, 16)[axis == "y"] for axis in ("x", "y")]
+    size = [max(x for _, x, _, _ in nodes) + width / 2, max(y for _, _, y, _ in nodes) + 16]
     return drawing.boxes({"size": size, "boxes": made, "lines": list(lines)}, title)
 
 
@@ -45,9 +45,7 @@ def brevo() -> str:
 
 def depo() -> str:
     """Return a cycle: where a query starts, and where k hops lead."""
-    question = (
-        "v37 v28 v48 v46 v08 v49 v49 v35 v28 v04 v11 v37 v35 v27 v04 v48 v46 v08 v27 v11 <query-02> v04 <ans>"
-    )
+    question = "v37 v28 v48 v46 v08 v49 v49 v35 v28 v04 v11 v37 v35 v27 v04 v48 v46 v08 v27 v11 <query-02> v04 <ans>"
     found = _instance("depo", question)
     names = found.picture.splitlines()[0].split(" > ")[:-1]
     turn = [2 * math.pi * i / len(names) - math.pi / 2 for i in range(len(names))]

@@ -1,4 +1,4 @@
-"""Numbers in prose are those of `results/`: pages of results resolve them when they are built, the README is checked."""
+"""Numbers in prose are those of `results/`: pages of results resolve them when built, and the README is checked."""
 
 import re
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from docs.scripts import numbers
 
 from anira.models.policies import policy_names
+from docs.scripts import numbers
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

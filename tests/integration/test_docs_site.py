@@ -5,10 +5,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from docs.scripts import hooks
-from docs.scripts.equations import equation
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
+
+from docs.scripts import hooks
+from docs.scripts.equations import equation
+from docs.scripts.task_pictures import TASKS
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,6 +51,11 @@ def test_links_that_lead_out_of_the_site_keep_their_text():
     page = SimpleNamespace(file=SimpleNamespace(src_uri="results.md"))
     text = "in [`results/`](../results), [a guide](../guide.md) and [this](x.md)"
     assert hooks.on_page_markdown(text, page, None, None) == "in `results/`, [a guide](../guide.md) and [this](x.md)"
+
+
+def test_the_pictures_of_tasks_are_those_that_the_tasks_draw():
+    for name, draw in TASKS.items():
+        assert (ROOT / "docs" / "images" / "tasks" / f"{name}.svg").read_text() == draw(), "run `make images`"
 
 
 def test_an_equation_needs_no_script():

@@ -12,8 +12,8 @@ from anira.config import UserError, command
 
 SUMMARY = (
     "Choose the threshold of a rule by Learn-then-Test (as CALM does): tokens exit as early as they can, and the share "
-    "of answer tokens that are predicted unlike at full depth stays below a tolerance. The promise holds with "
-    "probability 1 - LEVEL over the rows that it is tested on, which are none of training and evaluation."
+    "of answer tokens whose prediction differs from that at full depth stays below a tolerance. The promise holds with "
+    "probability 1 - LEVEL over the rows that it is tested on, which neither training nor evaluation reads."
 )
 
 
@@ -36,7 +36,7 @@ class Options:
     thresholds: Annotated[int, arg(metavar="N")] = 20
     """How many thresholds are tested, from the deepest on, evenly over the rule's range."""
     count: Annotated[int, arg(aliases=["-n"], metavar="N")] = 1000
-    """Rows that are tested on, over all trained knobs."""
+    """Rows to test on, over all trained knobs."""
     json: bool = False
     """Print one JSON object for scripts."""
 

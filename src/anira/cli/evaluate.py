@@ -28,11 +28,11 @@ class EvaluateOptions:
     step: Annotated[int | None, arg(metavar="S")] = None
     """Checkpoint; the last one by default."""
     knobs: Annotated[str | None, arg(metavar="K")] = None
-    """Such as 3:16 or 10,20,50; by default all that were trained, of each subtask its own."""
+    """Such as 3:16 or 10,20,50; by default all that were trained (for each subtask its own)."""
     subtasks: Annotated[str | None, arg(metavar="NAMES")] = None
     """Such as sort,bfs, for a task that is several in one; all by default."""
     count: Annotated[int, arg(aliases=["-n"], metavar="N")] = 1000
-    """Instances a knob."""
+    """Instances per knob."""
     select: Annotated[str | None, arg(metavar="RULE")] = None
     """How depth is chosen: a rule of the policy, such as mode, median, mean or quantile; by default its own."""
     threshold: Annotated[float | None, arg(metavar="T")] = None
@@ -40,9 +40,9 @@ class EvaluateOptions:
     generate: bool = False
     """Decode freely instead of reading the true answer along."""
     override: Literal["permuted"] | None = None
-    """permuted: every token gets another one's depth, at random."""
+    """permuted: every token gets the depth of another token, at random."""
     depth: Annotated[str | None, arg(metavar="D")] = None
-    """Force every token to depth D: what the answers are worth at less work, or at more. 1:5 evaluates each of them."""
+    """Force every token to depth D, to see whether depth is needed; 1:5 evaluates each depth from 1 to 5."""
     exits: Literal["real", "virtual"] = "real"
     """virtual: all iterations run for everyone, and the state at the chosen depth is picked."""
     max_depth: Annotated[int | None, arg(metavar="D")] = None

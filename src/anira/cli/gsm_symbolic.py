@@ -33,13 +33,13 @@ class Options:
     splits: Annotated[str, arg(metavar="NAMES")] = "main,p1,p2"
     """Which splits."""
     out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: runs/gsm-symbolic/NAME)")] = None
-    """Folder of the model's records: an evaluation each in records/."""
+    """Folder of the model's records; each evaluation is a folder in records/."""
     name: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: from MODEL)")] = None
     """What the model is called in records and on pages."""
     limit: Annotated[int | None, arg(metavar="N")] = None
     """Questions per split, for a trial: 100 are one from each template of Main."""
     batch_size: Annotated[int, arg(metavar="N")] = 16
-    """Questions that are answered at a time."""
+    """Questions answered at a time."""
     max_new_tokens: Annotated[int, arg(metavar="N")] = 512
     """Tokens after which an answer is cut."""
     depth: Annotated[str | None, arg(metavar="D")] = None

@@ -28,11 +28,11 @@ class Options:
     style: Literal["anira", "upstream"] = "anira"
     """anira: headers name the subtask, zeros are written 0. upstream: both stay as they are."""
     max_length: Annotated[int, arg(metavar="L")] = 4096
-    """Leave rows out that have more tokens; how many is said at the end."""
+    """Leave out rows with more tokens, and say at the end how many."""
     deduplicate: bool = False
-    """Keep only the first of rows with the same question; how many were left out is said at the end."""
+    """Of rows with the same question keep the first only, and say at the end how many were left out."""
     skip_bad: bool = False
-    """Leave rows out that cannot be read, and list them at the end; otherwise the first one is an error."""
+    """Leave out rows that cannot be read, and list them at the end; otherwise the first one is an error."""
     force: bool = False
     """Replace the file if it exists."""
     json: bool = False

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SUMMARY = (
     "Train many runs: those of a plan (a TOML file, docs/guide.md), or presets with seeds and options. What is "
-    "finished is not run again, and what was stopped or killed goes on: the same words again are always right."
+    "finished is not run again, and what was stopped or killed goes on: the same command is always safe to repeat."
 )
 
 
@@ -46,7 +46,7 @@ class Options:
     hours: Annotated[float | None, arg(metavar="H", help_behavior_hint="(default: the plan's, or no limit)")] = None
     """Stop after so long; runs that are under way write a checkpoint."""
     slurm: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE ...")] = ()
-    """What Slurm is to be told, in submitit's words, such as timeout_min=240 slurm_partition=cpu."""
+    """Options for Slurm, as submitit names them, such as timeout_min=240 slurm_partition=cpu."""
     dry_run: bool = False
     """Only print the runs, how they stand, and what they take."""
 

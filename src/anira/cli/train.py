@@ -28,17 +28,17 @@ _DERIVED = ("num_key_value_heads", "freeze")  # follow from other options of the
 
 @dataclass(frozen=True, kw_only=True)
 class LoopOptions:
-    """What else gets the figures, and what stops a run."""
+    """What else gets the metrics, and what stops a run."""
 
     tracker: tuple[Literal["tensorboard", "trackio", "wandb"], ...] = ()
-    """Where figures go besides metrics.jsonl."""
+    """Where metrics go besides metrics.jsonl."""
     non_finite: Literal["stop", "skip"] = "stop"
     """A loss or gradient that is not finite stops the run, or the step is left out and counted in metrics.jsonl."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions(LoopOptions):
-    """Where the run goes, and what else gets its figures."""
+    """Where the run goes, and what else gets its metrics."""
 
     out: Annotated[Path, arg(metavar="DIR")] = Path("runs")
     """Folder of all runs; this one goes to DIR/<preset>/<hash8>-s<seed>."""

@@ -32,7 +32,7 @@ class EvaluationConfig:
     knobs: tuple[int, ...] | Mapping[str, tuple[int, ...]] | None = None
     """Of every part of the task, or by subtask; None: for each part those that it is trained on."""
     count: int = 1000
-    """Instances a knob."""
+    """Instances per knob."""
     batch_size: int = 256
     select: str | None = None
     threshold: float | None = None

@@ -33,7 +33,7 @@ class Cost:
 
     @property
     def mean_depth(self) -> float:
-        """Executed iterations a token."""
+        """Executed iterations per token."""
         return self.iterations / max(self.tokens, 1)
 
     def __add__(self, other: "Cost") -> "Cost":

@@ -1,7 +1,7 @@
 """What a task is: rows of token ids addressed by index, and the reference solver's view of each row.
 
 Row i of (task config, seed, stream, knob) is always the same, however it is reached: rows are generated in fixed blocks
-(4096 rows, fewer where rows are long) with one random stream a block, and a batch is a slice. So any batch size, worker
+(4096 rows, fewer where rows are long) with one random stream per block; a batch is a slice. So any batch size, worker
 or process sees the same data.
 """
 
@@ -190,7 +190,7 @@ class Task(Protocol):
         """Return row i as a person reads it."""
 
     def probes(self, rows: Rows, i: int) -> dict[str, Floats]:
-        """Return one value (or one short vector) a token and probe, NaN where the probe is undefined."""
+        """Return one value (or one short vector) per token and probe, NaN where the probe is undefined."""
 
     def grade(self, rows: Rows, i: int, answer_ids: Sequence[int]) -> Grade:
         """Grade what a model answered to row i; tokens after the supervised ones are not read."""
@@ -233,7 +233,7 @@ class BlockTask(ABC):
 
     @abstractmethod
     def probes(self, rows: Rows, i: int) -> dict[str, Floats]:
-        """Return one value (or one short vector) a token and probe, NaN where the probe is undefined."""
+        """Return one value (or one short vector) per token and probe, NaN where the probe is undefined."""
 
     def parts(self) -> "Sequence[BlockTask]":
         """Return the tasks that this one mixes; a task that is only one is its own part."""

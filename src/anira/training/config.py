@@ -87,9 +87,9 @@ class TrainSettings:
     eval_every: int = 500
     """Steps from one evaluation during training to the next."""
     eval_count: int = 200
-    """Instances a knob in the evaluations during training."""
+    """Instances per knob in the evaluations during training."""
     final_count: int = 1000
-    """Instances a knob in the evaluation at the end."""
+    """Instances per knob in the evaluation at the end."""
     checkpoint_every: int = 500
     """Steps from one checkpoint to the next; the last step always has one."""
 

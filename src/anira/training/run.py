@@ -171,7 +171,7 @@ def _locked(lock: int) -> bool:
 
 
 class MetricsFile:
-    """metrics.jsonl, one JSON object a line; and whoever else wants the figures."""
+    """metrics.jsonl, one JSON object per line, and whoever else wants the metrics."""
 
     def __init__(self, path: Path, trackers: list[Tracker]) -> None:
         self.path, self.trackers = path, trackers
