@@ -28,6 +28,13 @@ _INK: Final = (
     " --good: #1a9850; --bad: #d73027; --link: #2b83ba; font: 14px/1.5 system-ui, sans-serif;"
 )
 
+_SVG: Final = {
+    'fill="#000"': 'fill="currentcolor"',
+    'stroke="#ddd"': 'stroke="currentcolor" stroke-opacity="0.18"',
+    "<svg ": '<svg style="max-width: 100%; height: auto" ',
+}
+"""What Vega writes, and what follows the notebook's colours and width."""
+
 
 def fragment(*parts: str) -> str:
     """Return parts as one piece, with its style."""
@@ -63,10 +70,12 @@ def lens(tokens: Sequence[Token]) -> str:
 
 
 def chart_svg(chart: alt.TopLevelMixin) -> str:
-    """Return a chart as SVG, in the style of the pages; what is text in it is the notebook's colour."""
+    """Return a chart as SVG, in the style of the pages; its text and grid have the notebook's colour."""
     spec = themed(chart) | {"width": _WIDTH, "height": HEIGHT * 3 // 4}
     drawn: str = vl_convert.vegalite_to_svg(spec)
-    return drawn.replace('fill="#000"', 'fill="currentcolor"')
+    for before, after in _SVG.items():
+        drawn = drawn.replace(before, after)
+    return drawn
 
 
 def heading(text: str) -> str:
@@ -76,7 +85,7 @@ def heading(text: str) -> str:
 
 def columns(*parts: str) -> str:
     """Return parts beside each other where there is room, and below where there is not."""
-    cells = _joined(_made('<div style="flex: 1 1 20rem">{}</div>', Markup(part)) for part in parts)
+    cells = _joined(_made('<div style="flex: 1 1 20rem; min-width: 0">{}</div>', Markup(part)) for part in parts)
     return _made('<div style="display: flex; flex-wrap: wrap; gap: 1rem">{}</div>', cells)
 
 

@@ -3,10 +3,13 @@
 import shutil
 
 import pytest
+from tests.text_support import make_corpus
+from tests.training_support import TINY_MODEL, TINY_RUN
 from tests.unit.runs.runs_support import MANO, QUESTION, RESULTS, loaded
 
 import anira
 from anira.config import UserError
+from anira.runs import publish
 
 
 def test_a_run_knows_its_model_task_and_configuration():
@@ -66,3 +69,18 @@ def test_a_damaged_run_and_a_damaged_model_are_refused(tmp_path):
         anira.load(run)
     with pytest.raises(UserError, match="cannot load the model"):
         anira.load(weights.parent)
+
+
+def test_a_run_on_text_reads_any_text(tmp_path):
+    make_corpus(tmp_path / "data")
+    changes = {**TINY_RUN, "steps": 2, "max_length": 16, "data": str(tmp_path / "data"), "compile": False}
+    sizes = {f"model.{name}": value for name, value in TINY_MODEL.items()}
+    run = anira.train("text-anira-o-smoke", changes={**changes, **sizes}, out=tmp_path / "runs")
+    found = run.depths("ab c")
+    assert [token.text for token in found.tokens] == ["<bos>", "a", "b", " ", "c"]
+    assert all(token.asked and token.truth is None for token in found.tokens)
+    assert len(run.generate("ab", max_new_tokens=3).tokens) <= 5
+    assert publish(run.path, tmp_path / "out") == str(tmp_path / "out")
+    theirs = anira.load(tmp_path / "out")
+    assert theirs.depths("ab c") == found
+    assert theirs.config.text.data == "data"
