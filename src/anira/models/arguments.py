@@ -291,9 +291,7 @@ def check_deeper(depth: int, past: int, cache: DepthCache, config: AniraConfig) 
         )
 
 
-def own_cache(
-    cache: Cache | None, config: AniraConfig, signature: dict[str, Any]
-) -> DepthCache | StaticDepthCache:
+def own_cache(cache: Cache | None, config: AniraConfig, signature: dict[str, Any]) -> DepthCache | StaticDepthCache:
     """Return the caller's cache, or a new one in place of none or of an empty stock cache."""
     if isinstance(cache, DepthCache | StaticDepthCache):
         if cache.signature != signature:

@@ -8,6 +8,7 @@ from torch import Tensor
 from anira.config import UserError
 from anira.models.cache import DepthCache
 from anira.models.configuration import AniraConfig
+from anira.models.speculation import EarlyDraft
 from anira.models.static import StaticDepthCache
 
 
@@ -49,9 +50,18 @@ class DepthGeneration:
             *args, is_first_iteration=is_first_iteration, **kwargs
         )
         cache = inputs.get("past_key_values")
-        if not is_first_iteration and isinstance(cache, DepthCache | StaticDepthCache):
+        known = isinstance(cache, StaticDepthCache) or (isinstance(cache, DepthCache) and cache.get_seq_length() > 0)
+        if known and not is_first_iteration:
             inputs.pop("attention_mask", None)
         return inputs
+
+    def _get_candidate_generator(self, generation_config: Any, **settings: Any) -> Any:
+        """Draft with few iterations where Hugging Face would leave out layers (a hook of GenerationMixin)."""
+        if generation_config.assistant_early_exit is None:
+            return super()._get_candidate_generator(generation_config, **settings)  # type: ignore[misc]
+        names = ("input_ids", "model_kwargs", "inputs_tensor", "logits_processor")
+        own = {name: settings[name] for name in names}
+        return EarlyDraft(assistant_model=self, generation_config=generation_config, **own)
 
     @staticmethod
     def create_masks_for_generate(attention_mask: Tensor | None, **_: Any) -> Tensor | None:
