@@ -122,8 +122,8 @@ def test_foreign_caches_are_refused() -> None:
             model(ids, past_key_values=DepthCache(small_config("anira-e", **change)))
     with pytest.raises(UserError, match="must be a DepthCache of this model, not DynamicCache"):
         model(ids, past_key_values=filled_stock_cache())
-    with pytest.raises(UserError, match="cache_implementation 'static' is not supported"):
-        generated(model, ids, cache_implementation="static")
+    with pytest.raises(UserError, match="cache_implementation 'quantized' is not supported"):
+        generated(model, ids, cache_implementation="quantized")
 
 
 @pytest.mark.parametrize("tied", [False, True])

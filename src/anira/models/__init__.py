@@ -7,6 +7,7 @@ from anira.models.modeling import AniraForCausalLM
 from anira.models.noise import uniform_noise
 from anira.models.output import AniraOutput
 from anira.models.policies import register_policy
+from anira.models.static import StaticDepthCache
 from anira.models.tokenizer import TaskTokenizer
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "AniraForCausalLM",
     "AniraOutput",
     "DepthCache",
+    "StaticDepthCache",
     "TaskTokenizer",
     "attach_policy",
     "register_policy",

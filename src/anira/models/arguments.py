@@ -11,6 +11,7 @@ from torch import Tensor
 from transformers import Cache, DynamicCache
 
 from anira.config import UserError
+from anira.models.attention import Plan
 from anira.models.cache import DepthCache
 from anira.models.configuration import AniraConfig
 from anira.models.host import Flags, looking_is_free
@@ -19,6 +20,7 @@ from anira.models.packing import PackedAttention, Packing
 from anira.models.policies import ComputePolicy, Context
 from anira.models.present import PresentStore
 from anira.models.slots import SlotStore
+from anira.models.static import StaticCall, StaticDepthCache
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,11 @@ class Masks:
 
     def attended(
         self, batch: int, past: int, time: int, device: torch.device
-    ) -> tuple[Bool[Tensor, "batch time"], Flags | None]:
-        """Return which tokens of this call are not padding, and the same as the host knows it: None is all of them."""
+    ) -> tuple[Bool[Tensor, "batch time"], Flags | None, bool]:
+        """Return which tokens of this call are not padding, the same as the host knows it, and whether some may be."""
         mask = self.attention_mask
         if mask is None:
-            return torch.ones(batch, time, dtype=torch.bool, device=device), None
+            return torch.ones(batch, time, dtype=torch.bool, device=device), None, False
         if mask.dim() != 2:
             raise UserError(
                 f"attention_mask must be (batch, columns) of 0 and 1; one of {mask.dim()} axes is not supported"
@@ -66,9 +68,9 @@ class Masks:
             )
         valid = mask[:, past:].bool()
         if torch.compiler.is_compiling():  # a graph cannot look at values: any token may be padding
-            return valid, np.zeros((batch, time), dtype=bool)
+            return valid, None, True
         known = np.asarray(valid.cpu().numpy())
-        return valid, None if known.all() else known
+        return valid, known, not known.all()
 
 
 @dataclass(frozen=True)
@@ -123,15 +125,22 @@ class Call:
     mask: Bool[Tensor, "batch 1 time keys"] | None
     packing: Packing | None
     cache: DepthCache | None
-    known_valid: Flags | None
+    known_valid: Any  # Flags | None, but a compiled graph cannot hold types of numpy
     """Which tokens are not padding, as the host knows it; None is all of them."""
     store: SlotStore | PresentStore | None
     """Keys and values of the core, if only the tokens that still run are computed."""
+    static: StaticCall | None
+    """Where the tokens stand in a cache of fixed size."""
     keep_states: bool
 
     @property
-    def plan(self) -> PackedAttention | None:
-        """How layers attend, if not plainly."""
+    def plan(self) -> Plan | None:
+        """How layers outside the core attend, if not plainly."""
+        return self.static.layers() if self.static is not None else self.core_plan
+
+    @property
+    def core_plan(self) -> PackedAttention | None:
+        """The same for packed rows."""
         return None if self.packing is None else PackedAttention(self.packing)
 
 
@@ -176,6 +185,37 @@ def make_context(  # noqa: PLR0913 (one place where all of it meets)
         head=head,
         coda=head if whole_head else None,
     )
+
+
+def static_call(
+    x: Float[Tensor, "batch time dim"],
+    ids: Int[Tensor, "batch time"] | None,
+    policy: ComputePolicy,
+    masks: Masks,
+    depths: Depths,
+    cache: StaticDepthCache,
+    wanted: Wanted,
+    head: Callable[[Tensor], Tensor],
+    whole_head: bool,
+) -> Call:
+    """Return a call with a cache of fixed size: its tokens run in the parallel graph, and any of them may be padding."""
+    if depths.max_depth not in (None, cache.max_depth):
+        raise UserError(f"a static cache has keys of all {cache.max_depth} iterations: leave out max_depth")
+    static = StaticCall.begin(cache, masks.attention_mask, *x.shape[:2], x.device)
+    context = make_context(
+        policy,
+        depths,
+        valid=static.valid,
+        positions=static.positions() if masks.position_ids is None else masks.position_ids,
+        ids=ids,
+        packing=None,
+        max_depth=cache.max_depth,
+        training=False,
+        probs=wanted.probs,
+        head=head,
+        whole_head=whole_head,
+    )
+    return Call(x, policy, context, True, static.mask, None, None, None, None, static, wanted.states)
 
 
 def check_attention(implementation: str | dict[str, str] | None) -> None:
@@ -251,9 +291,9 @@ def check_deeper(depth: int, past: int, cache: DepthCache, config: AniraConfig) 
         )
 
 
-def own_cache(cache: Cache | None, config: AniraConfig, signature: dict[str, Any]) -> DepthCache:
+def own_cache(cache: Cache | None, config: AniraConfig, signature: dict[str, Any]) -> DepthCache | StaticDepthCache:
     """Return the caller's cache, or a new one in place of none or of an empty stock cache."""
-    if isinstance(cache, DepthCache):
+    if isinstance(cache, DepthCache | StaticDepthCache):
         if cache.signature != signature:
             raise UserError(f"the cache belongs to another model: it has {cache.signature}")
         return cache

@@ -24,6 +24,7 @@ from anira.models.packing import PackedAttention
 from anira.models.policies.base import ComputePolicy, Context, Route
 from anira.models.present import PresentStore
 from anira.models.slots import SlotStore
+from anira.models.static import StaticCall
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def run_parallel(
     mask: Bool[Tensor, "batch 1 time time"] | None,
     rope: Rope,
     keep_states: bool = False,
-    packed: PackedAttention | None = None,
+    laid: PackedAttention | StaticCall | None = None,
 ) -> CoreOutput:
     """Run all iterations on all tokens; the policy's weights freeze those that have halted."""
     kept: KeptKeyValues | None = None
@@ -90,10 +91,8 @@ def run_parallel(
             route = steering.route(depth, wanted, executed)
             executed = executed + route.run
             see = _visible(route, executed, backbone.freeze, policy)
-            square, plan = mask, packed
-            if see is not None and packed is not None:
-                plan = packed.hiding(see)
-            elif see is not None:
+            square, plan = mask, None if laid is None else laid.iteration(depth, see)
+            if see is not None and laid is None:
                 square = restrict(mask, see)
             if backbone.freeze == "kv":
                 kept = KeptKeyValues(route.run, route.weight, kept, plan)

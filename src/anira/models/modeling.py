@@ -29,6 +29,7 @@ from anira.models.policies import ComputePolicy, Readout, policy_class
 from anira.models.present import PresentStore
 from anira.models.readout import Core, chosen_of, decided, kept_of
 from anira.models.slots import SlotStore
+from anira.models.static import StaticDepthCache
 from anira.models.wrapped import policy_in_use
 
 
@@ -146,6 +147,11 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
         wanted = arguments.Wanted(probs, bool(hidden), output_iteration_states, logits_to_keep, active)
         counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
         targets = None if labels is None else Targets(labels, *counts, gamma_scale, global_means)
+        if isinstance(cache, StaticDepthCache):
+            with torch.no_grad():
+                logits = (self.head_logits, len(self.model.coda) == 0)
+                call = arguments.static_call(x, input_ids, policy, masks, depths, cache, wanted, *logits)
+                return self._run(call, None, wanted)
         with nullcontext() if cache is None else cache.unchanged_on_error():
             call = self._prepare(x, input_ids, policy, masks, depths, cache, wanted)
             return self._run(call, targets, wanted)
@@ -177,8 +183,8 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
         depth = self.config.max_depth if depths.max_depth is None else depths.max_depth
         batch, time = x.shape[:2]
         past = 0 if cache is None else cache.get_seq_length()
-        valid, known = masks.attended(batch, past, time, x.device)
-        key_valid, padded = valid, known is not None
+        valid, known, padded = masks.attended(batch, past, time, x.device)
+        key_valid = valid
         if cache is not None:
             arguments.check_deeper(depth, past, cache, self.config)
             columns = cache.extend(valid, depth, full=not padded)
@@ -212,7 +218,7 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
         if cache is None and wanted.active:
             rows, longest = (batch, time) if packing is None else (packing.num_rows, packing.longest)
             store = PresentStore(self.config.num_core_layers, depth, rows, longest)
-        return arguments.Call(x, policy, context, padded, mask, packing, cache, known, store, wanted.states)
+        return arguments.Call(x, policy, context, padded, mask, packing, cache, known, store, None, wanted.states)
 
     def head_logits(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
         """Return the logits of states by the head alone."""
@@ -248,7 +254,7 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
         return AniraOutput(
             loss=None if losses is None else torch.stack(list(losses.values())).sum(),
             logits=chosen_of(logits, kept_of(readout.chosen, kept)),
-            past_key_values=cache,
+            past_key_values=cache if call.static is None else call.static.cache,
             hidden_states=hidden,
             exit_depth=core.allocation.exit_depth,
             executed=core.executed,
@@ -263,7 +269,8 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
 
     def _run_parallel(self, call: arguments.Call, h0: Tensor, rope: Rope) -> Core:
         policy, context = call.policy, call.context
-        core = run_parallel(self.model, policy, h0, context, call.mask, rope, call.keep_states, call.plan)
+        mask, laid = (call.mask, call.core_plan) if call.static is None else (None, call.static)
+        core = run_parallel(self.model, policy, h0, context, mask, rope, call.keep_states, laid)
         readout, allocation = policy.readout(core.h, core.state), decided(policy, core, context)
         executed = core.executed
         if call.padded:
@@ -273,6 +280,10 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
                 # prelude, as in the active-only execution.
                 states = torch.where(context.valid[..., None], readout.states, h0)
                 readout = replace(readout, states=states)
+        if call.static is not None:
+            call.static.end(allocation.exit_depth)
+            z = chosen_of(readout.states, readout.chosen)[None]
+            readout = Readout(z, torch.ones_like(z[..., 0]), through=readout.through)
         return Core(readout, core.state, allocation, executed, core.iteration_states, core.ran, core.hides)
 
     def _run_active(self, call: arguments.Call, h0: Tensor, rope: Rope) -> Core:
@@ -322,7 +333,9 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
         if num > 1:
             rope = (rope[0].repeat(num, 1, 1), rope[1].repeat(num, 1, 1))
             mask = None if mask is None else mask.repeat(num, 1, 1, 1)
-        return run_layers(self.model.coda, states.flatten(0, 1), mask, rope, past=call.cache).view(states.shape)
+        return run_layers(self.model.coda, states.flatten(0, 1), mask, rope, past=call.cache, plan=call.plan).view(
+            states.shape
+        )
 
     def _coda_of(
         self, kept: Int[Tensor, " kept"], states: Float[Tensor, "states 1 time dim"], rope: Rope, packing: Packing

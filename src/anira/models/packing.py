@@ -126,8 +126,10 @@ class PackedAttention:
     def __init__(self, packing: Packing, mask: Bool[Tensor, "rows 1 longest longest"] | None = None) -> None:
         self.packing, self.mask = packing, mask
 
-    def hiding(self, see: Bool[Tensor, "1 tokens"]) -> "PackedAttention":
-        """Return the same with only some tokens visible to others."""
+    def iteration(self, depth: int, see: Bool[Tensor, "1 tokens"] | None) -> "PackedAttention":
+        """Return the attention of an iteration of the core, in which some tokens may be invisible to others."""
+        if see is None:
+            return self
         laid = self.packing.lay_out(see[0, :, None, None])[:, 0, :, 0]
         return PackedAttention(self.packing, restrict(None, laid))
 
