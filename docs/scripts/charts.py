@@ -51,7 +51,7 @@ def svg(made: alt.TopLevelMixin, ink: str = "currentColor", height: int = 300) -
     return str(vl_convert.vegalite_to_svg(spec)).strip()
 
 
-def policies_chart() -> alt.TopLevelMixin:
+def policies_chart(ink: str = "currentColor") -> alt.TopLevelMixin:
     """Return accuracy against depth of all policies on words over S3, and the curve of models at fixed depths."""
     runs = words_runs().group_by("label", "seed").agg(pl.col("accuracy", "depth").mean()).sort("label", "seed")
     means = runs.group_by("label").agg(pl.col("accuracy", "depth").mean()).sort("depth")
@@ -61,16 +61,16 @@ def policies_chart() -> alt.TopLevelMixin:
     curve = alt.Chart(means.filter(fixed)).mark_line(color=GREY, point={"color": GREY, "size": 60}).encode(x=x, y=y)
     small = alt.Chart(runs.filter(~fixed)).mark_point(size=14, color=COLOURS[0], opacity=0.5).encode(x=x, y=y)
     large = alt.Chart(means.filter(~fixed)).mark_point(filled=True, size=70, color=COLOURS[0], opacity=1)
-    return alt.layer(curve, small, large.encode(x=x, y=y), *_names(means.filter(~fixed), x, y), _curve_name(x, y))
+    return alt.layer(curve, small, large.encode(x=x, y=y), *_names(means.filter(~fixed), x, y, ink), _curve_name(x, y))
 
 
-def _names(means: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _names(means: pl.DataFrame, x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
     """Return the names of the points, to their right unless another point is there."""
     side = pl.col("label").replace_strict(_SIDES, default="right", return_dtype=pl.String)
     names = pl.col("label").map_elements(lambda one: policy_name(one).replace("`", ""), return_dtype=pl.String)
     placed = means.with_columns(side=side, name=names).partition_by("side", as_dict=True)
     return [
-        alt.Chart(rows).mark_text(fontSize=11, color=COLOURS[0], **_PLACES[where]).encode(x=x, y=y, text="name:N")
+        alt.Chart(rows).mark_text(fontSize=11, color=ink, **_PLACES[where]).encode(x=x, y=y, text="name:N")
         for (where,), rows in placed.items()
     ]
 

@@ -20,12 +20,7 @@ class Doctests(griffe.Extension):
 def fenced(docstring: str) -> str:
     """Return a docstring with its doctests as code.
 
-    >>> print(fenced("Add.\\n\\n>>> 1 + 1\\n2").replace("`", "'"))
-    Add.
-    <BLANKLINE>
-    '''pycon
-    >>> 1 + 1
-    2
-    '''
+    >>> fenced("Add.\\n\\n>>> 1 + 1\\n2").splitlines()[2:]
+    ['```pycon', '>>> 1 + 1', '2', '```']
     """
     return _DOCTEST.sub(lambda found: f"{found[1]}```pycon\n{found[0]}\n{found[1]}```", docstring)

@@ -97,6 +97,6 @@ def _token(x: float, top: float, word: str, said: str, depth: int) -> list[str]:
 
 def headline() -> str:
     """Return accuracy against depth of all policies, on white paper."""
-    made = charts.svg(charts.policies_chart(), ink=drawing.INK)
+    made = charts.svg(charts.policies_chart(drawing.INK), ink=drawing.INK)
     start = made.index(">") + 1
     return f"{made[:start]}<rect width='100%' height='100%' fill='{drawing.PAPER}'/>{made[start:]}\n"

@@ -12,6 +12,7 @@ ROOT = Path(anira.__file__).parent
 
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+DOCS = BENCHMARKS.with_name("docs")
 
 
 def module_name(path, root):
@@ -20,7 +21,7 @@ def module_name(path, root):
 
 MODULES = [
     module_name(path, root)
-    for root in (ROOT, BENCHMARKS)
+    for root in (ROOT, BENCHMARKS, DOCS)
     for path in sorted(root.rglob("*.py"))
     if ">>>" in path.read_text()
 ]
