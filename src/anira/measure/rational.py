@@ -37,7 +37,7 @@ class Costs:
     @property
     def least(self) -> Floats:
         """The least cost of each token."""
-        return self.by_depth.min(axis=1)
+        return np.asarray(self.by_depth.min(axis=1))
 
     @property
     def chosen(self) -> Floats:

@@ -33,7 +33,7 @@ from anira.models.static import StaticDepthCache
 from anira.models.wrapped import policy_in_use
 
 
-class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
+class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):  # type: ignore[misc]
     """A causal language model that spends a depth of its own on every token.
 
     >>> config = AniraConfig(vocab_size=30, hidden_size=32, intermediate_size=64, num_attention_heads=2)
@@ -290,7 +290,7 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
         assert call.store is not None
         store, ctx, policy = call.store, call.context, call.policy
         time = h0.shape[1]
-        flat = FlatList(h0.shape[:2], call.known_valid, h0.device)
+        flat = FlatList((h0.shape[0], time), call.known_valid, h0.device)
         if call.packing is not None:
             rows, columns = torch.stack([call.packing.rows, call.packing.columns]).cpu().numpy()
         else:

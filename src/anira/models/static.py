@@ -33,7 +33,9 @@ class StaticDepthCache(Cache):
         super().__init__(layers=[])
         self.signature, self.max_length, self.max_depth = cache_signature(config), max_length, config.max_depth
         outer = config.num_prelude_layers + config.num_coda_layers
-        shape = (2, batch_size, config.num_key_value_heads, max_length, config.head_dim)
+        heads, head_dim = config.num_key_value_heads, config.head_dim
+        assert heads is not None and head_dim is not None
+        shape = (2, batch_size, heads, max_length, head_dim)
 
         def room(count: int) -> list[Tensor]:
             return [torch.zeros(shape, dtype=dtype, device=device) for _ in range(count)]
