@@ -1,6 +1,7 @@
 """The page: which features of a node explain the depth that was spent on it, and whether structure or state does."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import polars as pl
@@ -10,7 +11,7 @@ from anira.measure.brevo.regression import OTHER_READING, SHOWN, STACKED
 from anira.measure.brevo.tokens import FEATURES
 from anira.paper.brevo_regression.reported import PAPER
 from anira.paper.found import Found
-from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, Tone, amount
+from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, Tone, amount, table_part
 from anira.site.charts import MARKS, interval_part, labelled
 from anira.site.tables import MEANS, Column, estimate_cell, estimate_table
 from anira.site.verdicts import NAMES, claim_note, shown
@@ -84,7 +85,7 @@ def make_page(found: Found) -> Page:
             Section(
                 title="Structure or state?",
                 parts=[
-                    estimate_table(found.seeds, variants, _GROUP_COLUMNS, title=title, first="model", caption=MEANS),
+                    estimate_table(found.seeds, variants, _GROUP_COLUMNS, title=title, caption=MEANS),
                     _shares(found, variants),
                 ],
             ),
@@ -152,7 +153,7 @@ def _coefficients(found: Found) -> Section:
         _effects(found, STACKED, OTHER_READING, "The same, frontier as the nodes that were met"),
     ]
     text = [] if chart else ["No run has a fit, so there is nothing to draw."]
-    return Section(title="Coefficients", text=text, parts=[*([chart] if chart else []), *tables], open=True)
+    return Section(title="Coefficients", text=text, parts=[*([chart] if chart else []), *tables])
 
 
 def _effects(found: Found, names: Sequence[str], ending: str, title: str) -> TablePart:
@@ -169,8 +170,7 @@ def _shares(found: Found, variants: Mapping[str, Any]) -> TablePart:
     """Return the state's share in each model, and the gap between the two."""
     gap = {"quantity": "state_share_gap"}
     subjects = {**variants, "ANIRA-O less ANIRA-E, points": gap, "the same, shuffled": {**gap, "null": True}}
-    title = "The state's share of the two"
-    return estimate_table(found.seeds, subjects, _SHARES, title=title, first="model", caption=MEANS)
+    return estimate_table(found.seeds, subjects, _SHARES, title="The state's share of the two", caption=MEANS)
 
 
 def _explained(found: Found, variants: Mapping[str, Any]) -> TablePart:
@@ -196,22 +196,17 @@ def _explained(found: Found, variants: Mapping[str, Any]) -> TablePart:
 def _stages(found: Found, name: str) -> TablePart:
     """Return what became of each feature; the remark of a cell says in how many seeds it did not come so far."""
     variant = shown(found.seeds)[name]["variant"]
-    rows = []
-    for feature, words in FEATURES.items():
-        cells = []
-        for column in _STAGES:
-            cell, paper = (
-                column.cell(found.seeds, {"subset": feature, "variant": variant}),
-                _paper(variant, column.quantity, feature),
-            )
-            small = cell.small if paper.text == "-" else f"{cell.small} paper {paper.text}"
-            cells.append(Cell(cell.text, small, cell.remark))
-        rows.append([Cell(words), *cells])
-    head = [Cell("feature"), *(column.head for column in _STAGES)]
+
+    def stage(column: Column, feature: str) -> Cell:
+        cell = column.cell(found.seeds, {"subset": feature, "variant": variant})
+        paper = _paper(variant, column.quantity, feature)
+        return cell if paper == "-" else replace(cell, small=f"{cell.small} paper {paper}")
+
+    rows = [[words, *(stage(column, feature) for column in _STAGES)] for feature, words in FEATURES.items()]
     caption = "Means over those seeds in which a feature came so far; pointing at a cell says in how many it did not."
-    return TablePart(title=f"{name}: four stages", caption=caption, head=head, rows=rows)
+    return table_part(f"{name}: four stages", ["feature", *(one.head for one in _STAGES)], rows, caption=caption)
 
 
-def _paper(variant: str, what: str, subset: str) -> Cell:
+def _paper(variant: str, what: str, subset: str) -> str:
     value = PAPER[variant].get(what, {}).get(subset)
-    return Cell("-" if value is None else amount(value, quantity(what)))
+    return "-" if value is None else amount(value, quantity(what))

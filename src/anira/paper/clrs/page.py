@@ -105,7 +105,7 @@ def _overview(found: Found) -> Section:
         _table(found, _ACCURACY, "Accuracy", ""),
         _table(found, _DEPTH, "Depth", " R2: share of the variance of answer depth that its means explain."),
     ]
-    return Section(title="All subtasks", text=text, parts=[*([drops] if drops else []), *tables], open=True)
+    return Section(title="All subtasks", text=text, parts=[*([drops] if drops else []), *tables])
 
 
 def _table(found: Found, columns: tuple[Column, ...], title: str, more: str) -> TablePart:

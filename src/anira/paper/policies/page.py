@@ -78,10 +78,10 @@ def _leaderboard(found: Found) -> Section:
         title="Leaderboard",
         first="policy",
         caption=f"{MEANS} By each policy's default rule; the most accurate first.",
-        heads=[Cell("seeds")],
+        heads=["seeds"],
         more=lambda labels: [_seeds(found, labels["variant"])],
     )
-    return Section(title="All policies alike", parts=[table], notes=_undefined(found), open=True)
+    return Section(title="All policies alike", parts=[table], notes=_undefined(found))
 
 
 def _mark(found: Found, name: str) -> str:
