@@ -1,4 +1,4 @@
-"""`anira analyze RUN ...`: figures with intervals, nulls and controls, and what they show, from records."""
+"""`anira analyze RUN ...`: numbers with intervals, nulls and controls, and what they show, from records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`anira bench NAME`: figures of speed on this machine, by the benchmarks of a checkout."""
+"""`anira bench NAME`: speed on this machine, by the benchmarks of a checkout."""
 
 import dataclasses
 import sys

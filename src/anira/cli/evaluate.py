@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
 from anira.cli.progress import progress
-from anira.config import UserError, command
+from anira.config import UserError, command, layout
 from anira.config.folder import check_name, inside
 from anira.config.ranges import parse_integers
 
@@ -33,7 +33,7 @@ class EvaluateOptions:
     subtasks: Annotated[str | None, arg(metavar="NAMES")] = None
     """Such as sort,bfs, for a task that is several in one; all by default."""
     count: Annotated[int, arg(aliases=["-n"], metavar="N")] = 1000
-    """Instances a knob."""
+    """Instances per knob."""
     select: Annotated[str | None, arg(metavar="RULE")] = None
     """How depth is chosen: a rule of the policy, such as mode, median, mean or quantile; by default its own."""
     threshold: Annotated[float | None, arg(metavar="T")] = None
@@ -112,7 +112,6 @@ def _outcome(folder: Path) -> str:
 
     from anira.measure.records.instances import instance_table
     from anira.measure.records.loading import find_subtasks, load_evaluation
-    from anira.site.values import layout
 
     rows = []
     for subtask in find_subtasks(folder):

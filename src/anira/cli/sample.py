@@ -37,7 +37,7 @@ class Options:
     probes: bool = False
     """Draw the reference solver's probes under the tokens (--json always holds them)."""
     json: bool = False
-    """Print one JSON object a line for scripts."""
+    """Print one JSON object per line for scripts."""
 
 
 def run(argv: list[str]) -> None:

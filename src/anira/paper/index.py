@@ -31,13 +31,13 @@ def write_index(out: Path) -> Path:
     return path
 
 
-def _line(out: Path, name: str, found: Mapping[str, Any]) -> list[Cell | str]:
+def _line(out: Path, name: str, found: Mapping[str, Any]) -> list[object]:
     numbers = f"{name}.csv" if (out / f"{name}.csv").exists() else f"{name}.json"
     return [
         Cell(name, link=f"{name}.html"),
         Cell(FIGURES[name].summary, wrap=True),
         FIGURES[name].place or "-",
         found["scale"],
-        str(len(found["runs"])),
+        len(found["runs"]),
         Cell(numbers, link=numbers),
     ]

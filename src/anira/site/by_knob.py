@@ -93,7 +93,7 @@ def alignment_table(task: KnobTask) -> TablePart:
         title=f"{task.title}: does depth follow the knob?",
         caption=f"{MEANS} At knobs of training.",
         heads=["seeds"],
-        more=lambda labels: [str(find(task.seeds, "accuracy", **labels)["n"])],
+        more=lambda labels: [find(task.seeds, "accuracy", **labels)["n"]],
     )
 
 

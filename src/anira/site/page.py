@@ -50,11 +50,9 @@ class TablePart:
     caption: str = ""
 
 
-def table_part(
-    title: str, head: Iterable[Cell | str], rows: Iterable[Iterable[Cell | str]], *, caption: str = ""
-) -> TablePart:
-    """Return a table in which a cell may be a plain text."""
-    lines = [[Cell(one) if isinstance(one, str) else one for one in line] for line in (head, *rows)]
+def table_part(title: str, head: Iterable[object], rows: Iterable[Iterable[object]], *, caption: str = "") -> TablePart:
+    """Return a table; what is no cell yet becomes one with its text."""
+    lines = [[one if isinstance(one, Cell) else Cell(str(one)) for one in line] for line in (head, *rows)]
     return TablePart(title=title, head=lines[0], rows=lines[1:], caption=caption)
 
 

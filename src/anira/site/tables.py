@@ -5,11 +5,12 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from anira.config import layout
 from anira.measure import quantity
 from anira.measure.quantities import POINTS
 from anira.measure.tidy import Row, find
 from anira.site.page import Cell, Page, TablePart, table_part
-from anira.site.values import amount, interval, layout
+from anira.site.values import amount, interval
 
 _NARROW: Final = 8  # columns
 
@@ -55,7 +56,7 @@ def capital(text: str) -> str:
 
 
 def estimate_cell(row: Row, digits: int | None = None) -> Cell:
-    """Return an estimate with its interval; where it is undefined, why; a dash where nobody made it."""
+    """Return an estimate with its interval; where it is undefined, why; a dash where there is none."""
     if row["quantity"] is None:
         return Cell("-")
     if row["value"] is None:
@@ -63,6 +64,12 @@ def estimate_cell(row: Row, digits: int | None = None) -> Cell:
     unit = quantity(row["quantity"])
     text = amount(row["value"], unit) if digits is None else f"{row['value']:z.{digits}f}"
     return Cell(text, interval(row["low"], row["high"], unit), row["reason"])
+
+
+def estimate_text(row: Row) -> str:
+    """Write an estimate with its interval, if it has one, for a sentence."""
+    cell = estimate_cell(row)
+    return f"{cell.text} {cell.small}".strip()
 
 
 def null_cell(row: Row) -> Cell:
@@ -80,8 +87,8 @@ def estimate_table(
     title: str,
     first: str | Sequence[str] = "model",
     caption: str = "",
-    more: Callable[[Labels], Sequence[Cell | str]] | None = None,
-    heads: Sequence[Cell | str] = (),
+    more: Callable[[Labels], Sequence[object]] | None = None,
+    heads: Sequence[object] = (),
 ) -> TablePart:
     """Return a line for each subject: its name (or several cells), and the labels by which its rows are found.
 
@@ -94,7 +101,7 @@ def estimate_table(
     return table_part(title, [*_several(first), *(one.head for one in columns), *heads], rows, caption=caption)
 
 
-def _several(names: Any) -> Sequence[Cell | str]:
+def _several(names: Any) -> Sequence[object]:
     return [names] if isinstance(names, str | Cell) else names
 
 

@@ -122,7 +122,7 @@ def _rivals(found: Found) -> Section:
         return Section(title=title, text=["No run shares its seed and its instances with a run of ANIRA-O."])
     compared = found.seeds.filter(quantity="accuracy_above").select("subset", "split", "knob", "n")
     subjects = {
-        (_PAIRS[rival], f"largest, {knob}" if knob is not None else _PLACES[split], str(seeds)): {
+        (_PAIRS[rival], f"largest, {knob}" if knob is not None else _PLACES[split], seeds): {
             "subset": rival,
             "split": split,
             "knob": knob,

@@ -41,7 +41,7 @@ def make_page(found: Found) -> Page:
 
 
 def paper_table(found: Found) -> TablePart:
-    """Return the paper's table, with a line for each model of ours below its lines."""
+    """Return the paper's table with a line per evaluated model below the paper's lines."""
     own = estimate_table(
         found.runs,
         {Cell(name, policy): {"run_id": name} for name, policy in models(found).items()},

@@ -56,6 +56,8 @@ _NOTHING: Final = "No run has such tokens with depths and proxies that vary: the
 def make_page(found: Found) -> Page:
     """Return the page."""
     claims = found.claims["follows-complexity"]
+    caption = "Of the strings that each run wrote; cross-entropy of sentences kept from training. Means over seeds."
+    learned = estimate_table(found.seeds, shown(found.seeds), _LEARNED, title="Strings", caption=caption)
     return Page(
         title="LANO: does depth follow the parser's work?",
         badge=claims_badge(claims),
@@ -64,7 +66,7 @@ def make_page(found: Found) -> Page:
         verdicts=[claim_note(claim) for claim in claims],
         sections=[
             *(_section(found, name) for name in SETS),
-            Section(title="Have the runs learned the language?", parts=[_learned_table(found)]),
+            Section(title="Have the runs learned the language?", parts=[learned]),
         ],
     )
 
@@ -133,8 +135,3 @@ def _table(found: Found, token_set: str) -> TablePart:
     counts = found.runs.filter(quantity="strings", subset=token_set)
     size = f"{counts['n'].sum():,} tokens of {counts['value'].sum():,.0f} strings in all runs. Means over seeds."
     return table_part(SETS[token_set], head, rows, caption=size)
-
-
-def _learned_table(found: Found) -> TablePart:
-    caption = "Of the strings that each run wrote; cross-entropy of sentences kept from training. Means over seeds."
-    return estimate_table(found.seeds, shown(found.seeds), _LEARNED, title="Strings", caption=caption)

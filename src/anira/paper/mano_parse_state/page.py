@@ -93,15 +93,9 @@ def _answer(found: Found) -> list[str]:
         "plain": "Depth of question tokens rises with the state of the parse: {}.",
         "matched": "The same among tokens at equal position and d_t, where counting positions gives zero: {}.",
     }
-    effects = [
-        f"{name} {' and '.join(estimate_cell(found.row(what, subset=subset, **labels)).text for what, subset in _L)}"
-        for name, labels in shown(found.seeds).items()
-    ]
+    effects = found.each(("expected_work_slope", "height"), ("expected_slope", "all"))
     what = "One more of the tree's height at equal L, and one more of L, change the answer's expected depth by"
-    return [*(text.format(_counted(found, form)) for form, text in questions.items()), f"{what}: {'; '.join(effects)}."]
-
-
-_L: Final = (("expected_work_slope", "height"), ("expected_slope", "all"))
+    return [*(text.format(_counted(found, form)) for form, text in questions.items()), f"{what}: {effects}."]
 
 
 def _counted(found: Found, form: str) -> str:

@@ -112,8 +112,8 @@ def _undefined(found: Found) -> list[Note]:
 
 def _against_compute(found: Found, compute: str, title: str) -> ChartPart:
     caption = (
-        "Grey: models trained at fixed depths; whoever lies below has earned nothing. Large marks: means over seeds; "
-        "small marks: seeds; thin lines: other thresholds of the same models."
+        "Grey: models trained at fixed depths; a policy below that curve has earned nothing. Large marks: means over "
+        "seeds; small marks: seeds; thin lines: other thresholds of the same models."
     )
     return ChartPart(name=compute, title=title, chart=compute_chart(found, compute), caption=caption)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anira.config import command
+from anira.config.ranges import span
 from anira.records.overrides import override_words
 from anira.site.page import Cell, TablePart, table_part
 from anira.site.report.runs import Run
@@ -59,17 +60,6 @@ def _rule(asked: Mapping[str, Any]) -> str:
         return override_words(str(asked["override"]))
     threshold = "" if asked.get("threshold") is None else f" {asked['threshold']:g}"
     return f"{asked['select']}{threshold}" if asked.get("select") else "the policy"
-
-
-def span(knobs: Sequence[int]) -> str:
-    """Write ascending knobs shortly.
-
-    >>> span([3, 4, 5]), span([10, 20]), span([])
-    ('3 to 5', '10, 20', 'none')
-    """
-    if len(knobs) > 2 and list(knobs) == list(range(knobs[0], knobs[-1] + 1)):
-        return f"{knobs[0]} to {knobs[-1]}"
-    return ", ".join(map(str, knobs)) or "none"
 
 
 def shrunk_tables(runs: Sequence[Run], paper: Mapping[str, Mapping[str, Any]]) -> list[TablePart]:

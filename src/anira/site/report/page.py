@@ -69,7 +69,7 @@ def build(
 ) -> Report:
     """Make the report of some runs; the same records give the same bytes.
 
-    What the run folders do not say comes from outside: `knobs` has what tasks call their knob, and `paper` the
+    What run folders do not say comes from the caller: `knobs` has what tasks call their knob, and `paper` the
     configuration of the paper's run that a run is to be compared with, by the run's name.
     """
     words = knobs or {}
