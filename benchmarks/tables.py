@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from anira.site.values import layout
+from anira.config import layout
 
 Row = dict[str, Any]
 

@@ -88,6 +88,7 @@ def reports(root: Path) -> Iterator[tuple[str, Page]]:
         "words": [FakeRun(task="words", knobs=(2, 3, 4), count=20)],
         "depo": [FakeRun(task="depo", knobs=(1, 2, 3), count=12)],
         "lano": [FakeRun(task="lano", knobs=(4,), count=12)],
+        "clrs": [FakeRun(task="clrs", knobs=(4, 5, 6, 7, 8), count=12)],
     }
     for name, some in fakes.items():
         folders = [write_run(root / f"{name}-{i}", fake) for i, fake in enumerate(some)]

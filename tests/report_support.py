@@ -22,6 +22,7 @@ SMALL_TASKS: dict[str, dict[str, Any]] = {
     "words": {},
     "depo": {"min_nodes": 4, "max_nodes": 6, "max_hops": 3, "eval_sizes": (5, 6), "eval_queries": 2},
     "lano": {"start_symbol": 16, "packed_length": 96},
+    "clrs": {"tasks": ("minimum",), "sizes": (4, 5, 7)},
 }
 
 
@@ -41,6 +42,10 @@ class FakeRun:
     steps: int = 4000
     changes: dict[str, Any] = field(default_factory=dict)
     """Keys of the config that differ from what this module writes."""
+
+    @property
+    def subtask(self) -> str:
+        return "minimum" if self.task == "clrs" else ""
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -123,7 +128,8 @@ def _mean_depth(run: FakeRun, knob: int) -> float:
 
 
 def _write_records(folder: Path, run: FakeRun, task: Task, *, complete: bool) -> None:
-    facts = {"step": run.steps, "knobs": list(run.knobs), "n": run.count, "select": "median", "threshold": None}
+    knobs = {run.subtask: list(run.knobs)} if run.subtask else list(run.knobs)
+    facts = {"step": run.steps, "knobs": knobs, "n": run.count, "select": "median", "threshold": None}
     more = {"decode": "parallel", "override": "", "records_version": 1, "complete": complete}
     _write_json(folder / "evaluation.json", {**facts, **more})
     for number, knob in enumerate(run.knobs):
@@ -132,8 +138,9 @@ def _write_records(folder: Path, run: FakeRun, task: Task, *, complete: bool) ->
         tables = [_instance(run, task, rows, i, number, rng) for i in range(run.count)]
         instances = pl.DataFrame([row for row, _ in tables], schema_overrides=_INSTANCE_TYPES)
         tokens = pl.DataFrame([row for _, rows in tables for row in rows], schema_overrides=_TOKEN_TYPES)
-        instances.write_parquet(folder / f"instances-k{knob:03d}.parquet")
-        tokens.write_parquet(folder / f"tokens-k{knob:03d}.parquet")
+        place = f"{run.subtask}-k{knob:03d}" if run.subtask else f"k{knob:03d}"
+        instances.write_parquet(folder / f"instances-{place}.parquet")
+        tokens.write_parquet(folder / f"tokens-{place}.parquet")
 
 
 _INSTANCE_TYPES = {
@@ -168,7 +175,7 @@ def _instance(
     record = {
         **keys,
         "task": run.task,
-        "subtask": "",
+        "subtask": run.subtask,
         "knob": knob,
         "split": task.knob.split(knob),
         "variant": run.variant,

@@ -131,7 +131,7 @@ def test_without_a_name_it_lists_the_experiments(anira):
 
 
 MISTAKES = {
-    "unknown experiment": ("lamo", "unknown experiment 'lamo': did you mean 'lano'"),
+    "unknown figure": ("lamo", "unknown figure 'lamo': did you mean 'lano'"),
     "unknown scale": ("lano --scale gpu", "--scale must be one of 'smoke', 'cpu', 'paper', not 'gpu'"),
     "unknown option": ("lano --output here", "unknown option: --output"),
 }
@@ -175,7 +175,7 @@ def test_one_failure_does_not_stop_the_others(anira, three):
     assert out.count("failed") == 2
     assert "bad failed: bad luck" in err
     assert "ZeroDivisionError" in err
-    assert err.splitlines()[-1] == "anira: 2 of 3 experiments failed: bad, buggy"
+    assert err.splitlines()[-1] == "anira: 2 of 3 figures failed: bad, buggy"
 
 
 def test_an_experiment_that_fails_leaves_nothing_of_an_earlier_call(anira, three, tmp_path):

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
 from types import FrameType
 from typing import Final
@@ -142,7 +142,9 @@ def _run(argv: list[str]) -> None:
     words, plugins = _take_plugins(argv)
     command = words[0] if words else "--help"
     if command in ("-h", "--help"):
-        say(_help().rstrip("\n"))
+        width = max(map(len, COMMANDS))
+        listed = "\n".join(f"  {name:{width}}  {text}" for name, (_, text) in COMMANDS.items())
+        say(_HELP.format(commands=listed).rstrip("\n"))
     elif command == "--version":
         from anira import __version__
 
@@ -159,11 +161,6 @@ def _run(argv: list[str]) -> None:
             raise Interrupted(found.number, argv if command in _GO_ON else again) from None
 
 
-def _help() -> str:
-    width = max(map(len, COMMANDS))
-    return _HELP.format(commands="\n".join(f"  {name:{width}}  {text}" for name, (_, text) in COMMANDS.items()))
-
-
 def _find(command: str) -> tuple[str, str]:
     if command.startswith("-"):
         raise UserError(f"the command comes before {command}: anira COMMAND [options] (see anira --help)")
@@ -178,18 +175,23 @@ def _take_plugins(argv: list[str]) -> tuple[list[str], list[str]]:
     >>> _take_plugins(["sample", "--plugin", "toy", "parity", "--plugin=more"])
     (['sample', 'parity'], ['toy', 'more'])
     """
-    words, plugins = [], []
+    words, plugins = take_options(argv, ["--plugin"])
+    if any(not name or name.startswith("-") for _, name in plugins):
+        raise UserError("--plugin needs the name of a module, as in --plugin mytask")
+    return words, [name for _, name in plugins]
+
+
+def take_options(argv: Sequence[str], names: Collection[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Separate some options with their values, which may be empty where one is missing, from the other words."""
+    words, found = [], []
     rest = iter(argv)
     for word in rest:
         option, equals, value = word.partition("=")
-        if option != "--plugin":
+        if option in names:
+            found.append((option, value if equals else next(rest, "")))
+        else:
             words.append(word)
-            continue
-        name = value if equals else next(rest, "")
-        if not name or name.startswith("-"):
-            raise UserError("--plugin needs the name of a module, as in --plugin mytask")
-        plugins.append(name)
-    return words, plugins
+    return words, found
 
 
 def import_plugins(names: Sequence[str]) -> None:

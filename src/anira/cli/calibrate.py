@@ -47,14 +47,14 @@ def run(argv: list[str]) -> None:
     for name, value, most in (("-n", options.count, 10**6), ("--thresholds", options.thresholds, 1000)):
         if not 1 <= value <= most:
             raise UserError(f"{name} must lie between 1 and {most}, not {value}")
-    from anira.evaluation.calibration import Promise, calibrated, choose_rule
+    from anira.evaluation.calibration import Promise, calibrated, rule_to_calibrate
     from anira.models import attach_policy
     from anira.training.run import load_run
 
     config, model, step = load_run(options.run, options.step)
     if options.policy is not None:
         attach_policy(model, options.policy)
-    rule = choose_rule(model, options.select)
+    rule = rule_to_calibrate(model, options.select)
     promise = Promise(**{field.name: getattr(options, field.name) for field in fields(Promise)})
     threshold, iterations = calibrated(model, config.make_task(), rule, promise)
     found = {"run": str(options.run), "step": step, "policy": model.policy.name, "select": rule[0]}

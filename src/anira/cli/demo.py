@@ -12,7 +12,7 @@ from tyro.conf import arg
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
 from anira.cli.sweep import sweep
-from anira.config import UserError, command
+from anira.config import UserError, command, layout
 from anira.exchange.drawing import draw_instance, draw_probes, legend
 from anira.tasks import make_task
 
@@ -125,7 +125,6 @@ def _outcome(runs: Sequence[Path]) -> str:
     from anira.measure import measure
     from anira.measure.tidy import find
     from anira.site.report.answer import movement
-    from anira.site.values import layout
 
     tables = dict(zip(GROUPS, map(measure, runs), strict=True))
     knobs = tables["S3"].filter(quantity="accuracy")["knob"].drop_nulls().to_list()
@@ -138,8 +137,7 @@ def _outcome(runs: Sequence[Path]) -> str:
 def _line(table: "pl.DataFrame", knob: int) -> list[str]:
     """Return accuracy, accuracy with all tokens at depth 1, and depth, at one length."""
     from anira.measure.tidy import find
-    from anira.site.tables import estimate_cell
+    from anira.site.tables import estimate_text
 
     shown = (("accuracy", "all"), ("forced_accuracy", "depth-1"), ("depth", "answer"))
-    cells = [estimate_cell(find(table, name, knob=knob, subset=subset)) for name, subset in shown]
-    return [f"{cell.text} {cell.small}" for cell in cells]
+    return [estimate_text(find(table, name, knob=knob, subset=subset)) for name, subset in shown]

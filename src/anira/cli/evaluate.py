@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
 from anira.cli.progress import progress
-from anira.config import UserError, command
+from anira.config import UserError, command, layout
 from anira.config.folder import check_name, inside
 from anira.config.ranges import parse_integers
 
@@ -112,7 +112,6 @@ def _outcome(folder: Path) -> str:
 
     from anira.measure.records.instances import instance_table
     from anira.measure.records.loading import find_subtasks, load_evaluation
-    from anira.site.values import layout
 
     rows = []
     for subtask in find_subtasks(folder):

@@ -1,8 +1,8 @@
 """`anira gsm-symbolic MODEL --data DIR`: accuracy and depth on Main, P1 and P2."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
@@ -11,9 +11,6 @@ from anira.cli.parse import parse
 from anira.cli.progress import progress
 from anira.config.folder import check_name, inside
 from anira.config.ranges import parse_integers
-
-if TYPE_CHECKING:
-    from anira.evaluation.gsm_symbolic import GsmConfig
 
 SUMMARY = (
     "Let a model answer GSM-Symbolic with the authors' prompt, greedily, and write the answers and the depth of every "
@@ -64,34 +61,26 @@ def run(argv: list[str]) -> None:
     """Answer, record, and show the table."""
     options = parse(Options, argv, prog="anira gsm-symbolic", description=SUMMARY)
     depths = [] if options.depth is None else sorted(set(parse_integers(options.depth, "depths")))
-    from dataclasses import replace
-
-    from anira.evaluation.gsm_symbolic import at_depth, evaluate_gsm_symbolic, load_model, read_problems, read_shots
+    from anira.evaluation import gsm_symbolic as gsm
     from anira.evaluation.gsm_symbolic.evaluate import make_labels
     from anira.training.checkpoint import without_bars
 
-    config = _config(options)
-    problems = read_problems(options.data, [name.strip() for name in options.splits.split(",")])
-    shots = read_shots(options.shots)
+    names = ("limit", "batch_size", "max_new_tokens", "select", "threshold", "seed")
+    config = gsm.GsmConfig(**{name: getattr(options, name) for name in names})
+    problems = gsm.read_problems(options.data, [name.strip() for name in options.splits.split(",")])
+    shots = gsm.read_shots(options.shots)
     with without_bars():
-        loaded = load_model(options.model, device=options.device, precision=options.precision)
+        loaded = gsm.load_model(options.model, device=options.device, precision=options.precision)
     loaded = replace(loaded, name=options.name or loaded.name)
     out = options.out or Path("runs") / "gsm-symbolic" / check_name(loaded.name.replace("/", "--"))
-    wanted = {_name(options): config, **{f"depth-{depth}": at_depth(config, depth) for depth in depths}}
+    wanted = {_name(options): config, **{f"depth-{depth}": gsm.at_depth(config, depth) for depth in depths}}
     for one in wanted.values():
         make_labels(loaded, one)  # what the model cannot do is refused before anything is answered
     total = sum(len(rows[: options.limit]) for rows in problems.by_split.values())
     with progress(total * len(wanted), "questions") as advance:
         for name, one in wanted.items():
-            evaluate_gsm_symbolic(loaded, problems, shots, one, inside(out, "records", name), progress=advance)
+            gsm.evaluate_gsm_symbolic(loaded, problems, shots, one, inside(out, "records", name), progress=advance)
     _show(out, options)
-
-
-def _config(options: Options) -> "GsmConfig":
-    from anira.evaluation.gsm_symbolic import GsmConfig
-
-    names = ("limit", "batch_size", "max_new_tokens", "select", "threshold", "seed")
-    return GsmConfig(**{name: getattr(options, name) for name in names})
 
 
 def _name(options: Options) -> str:

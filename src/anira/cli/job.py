@@ -1,6 +1,6 @@
 """`python -m anira.cli.job CONFIG OUT [PLUGIN ...]`: one run of a sweep, trained to its end from wherever it stands.
 
-It stops with a checkpoint, as after SIGTERM, when its standard input is closed: whoever started it holds the other end,
+It stops with a checkpoint, as after SIGTERM, when its standard input is closed: the parent process holds the other end,
 and a process that was killed lets go of it.
 """
 

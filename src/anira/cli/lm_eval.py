@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Callable
 
+from anira.cli import take_options
 from anira.cli.output import say
 from anira.config import UserError, json_text
 
@@ -73,16 +74,11 @@ def translated(argv: list[str]) -> list[str]:
     >>> translated(["--tasks", "gsm_symbolic_main", "--data", "gsm"])
     ['run', '--tasks', 'gsm_symbolic_main', '--metadata', '{"data": "gsm"}']
     """
-    words, given = [], {}
-    rest = iter(argv if not argv[0].startswith("-") else ["run", *argv])
-    for word in rest:
-        option, equals, value = word.partition("=")
-        if option not in _OWN:
-            words.append(word)
-            continue
-        given[_OWN[option]] = value if equals else next(rest, "")
-        if not given[_OWN[option]]:
+    words, own = take_options(argv if not argv[0].startswith("-") else ["run", *argv], _OWN)
+    for option, value in own:
+        if not value:
             raise UserError(f"{option} needs a value")
+    given = {_OWN[option]: value for option, value in own}
     if given and "--metadata" in words:
         raise UserError(f"--metadata goes without {', '.join(_OWN)}: write them into it")
     return [*words, "--metadata", json_text(given)] if given else words

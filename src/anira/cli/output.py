@@ -16,7 +16,7 @@ def say(text: object = "") -> None:
 
 
 def say_coloured(text: str) -> None:
-    """Print a result that has colours of ours; whoever made it has made what came from elsewhere printable."""
+    """Print a result that has our colours in it; its caller has made what came from elsewhere printable."""
     _write(text, sys.stdout)
 
 
@@ -58,7 +58,7 @@ def flush() -> None:
 
 
 def _write(text: str, stream: TextIO | None) -> None:
-    if stream is None:  # whoever started us closed it
+    if stream is None:  # the parent process closed it
         return
     coding = stream.encoding or "utf-8"
     # A terminal that has only ASCII shows other characters written out; an error would be no help.

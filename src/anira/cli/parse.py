@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 import tyro
 
 from anira.config import UserError, check_finite
+from anira.config.ranges import span
 from anira.tasks import BlockTask, task_class, task_names
 
 Opts = TypeVar("Opts")
@@ -66,16 +67,6 @@ def describe(task: BlockTask) -> str:
         f"Knob {knob.name}: {knob.meaning}; {span(knob.seen)} in training, "
         f"{knob.minimum} to {knob.maximum} can be asked for."
     )
-
-
-def span(values: tuple[int, ...]) -> str:
-    """Write ascending integers shortly.
-
-    >>> span((3, 4, 5)), span((10, 20, 30))
-    ('3..5', '10, 20, 30')
-    """
-    gapless = len(values) > 1 and values == tuple(range(values[0], values[-1] + 1))
-    return f"{values[0]}..{values[-1]}" if gapless else ", ".join(map(str, values))
 
 
 def fold(box: str) -> str:

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from anira.cli.output import say, say_page, tell
 from anira.cli.parse import parse
 from anira.cli.training_runs import RunsOptions, make_setting, train_long, train_missing
-from anira.config import UserError, nearest
+from anira.config import UserError, layout, nearest
 from anira.paper.figures import FIGURES
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SUMMARY = (
     "Make a figure or table of the paper: train its runs or use finished ones, evaluate them, and write what they show "
-    "as JSON, CSV and a page. Without a NAME, list the experiments."
+    "as JSON, CSV and a page. Without a NAME, list the figures."
 )
 ALL = "all"
 
@@ -30,7 +30,7 @@ class Options(RunsOptions):
     """What to make, at which size, and where."""
 
     name: Annotated[Positional[str], arg(metavar="NAME", help_behavior_hint="")] = ""
-    """An experiment, or `all`."""
+    """A figure or table, or `all`."""
     scale: Literal["smoke", "cpu", "paper"] = "cpu"
     """smoke: seconds, to see that it works; cpu: minutes to hours on two cores; paper: the paper's sizes, for a GPU."""
     out: Annotated[Path | None, arg(metavar="DIR", help_behavior_hint="(default: reproduced/SCALE)")] = None
@@ -39,7 +39,7 @@ class Options(RunsOptions):
 
 @dataclass(frozen=True)
 class _Done:
-    """How one experiment went."""
+    """How one figure went."""
 
     name: str
     seconds: float
@@ -47,66 +47,60 @@ class _Done:
 
 
 def run(argv: list[str]) -> None:
-    """Make one experiment or all of them, then say what was made from which runs."""
+    """Make one figure or all of them, then say what was made from which runs."""
     options = parse(Options, argv, prog="anira reproduce", description=SUMMARY)
     if not options.name:
-        say(_list())
+        width = max(map(len, FIGURES))
+        rows = [f"  {name:{width}}  {listed.summary}" for name, listed in FIGURES.items()]
+        say("\n".join(["figures (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows]))
         return
     if options.name not in (ALL, *FIGURES):
-        raise UserError(f"unknown experiment {options.name!r}: {nearest(options.name, [ALL, *FIGURES])}")
+        raise UserError(f"unknown figure {options.name!r}: {nearest(options.name, [ALL, *FIGURES])}")
+    from anira.paper.index import write_index
+
     every = [name for name, listed in FIGURES.items() if not listed.plan]  # plans take dozens of runs
     names = every if options.name == ALL else [options.name]
-    _train_missing(names, options)
-    _train_planned(names, options)
-    done = [_reproduce(name, options, alone=options.name != ALL) for name in names]
+    setting = make_setting(options, options.scale, options.out or Path("reproduced") / options.scale)
+    _train_missing(names, setting, yes=options.yes)
+    done = [_reproduce(name, setting, alone=options.name != ALL) for name in names]
     say_page(_table(done))
     if any(one.outcome for one in done):
-        say(_index(options))
+        say(f"all pages: {write_index(setting.out)}")
     failed = [one.name for one in done if one.outcome is None]
     if failed:
-        raise UserError(f"{len(failed)} of {len(done)} experiments failed: {', '.join(failed)}")
+        raise UserError(f"{len(failed)} of {len(done)} figures failed: {', '.join(failed)}")
 
 
-def _list() -> str:
-    width = max(map(len, FIGURES))
-    rows = [f"  {name:{width}}  {listed.summary}" for name, listed in FIGURES.items()]
-    return "\n".join(["experiments (anira reproduce NAME --scale smoke|cpu|paper, or all):", *rows])
-
-
-def _train_missing(names: list[str], options: Options) -> None:
+def _train_missing(names: list[str], setting: "Setting", *, yes: bool) -> None:
     """Say which runs are still to be trained and what they take; train them by a sweep, if the user has agreed.
 
-    Runs of seconds are left to the experiments: a process for each would take longer to start.
+    Runs of seconds are left to the figures: a process for each would take longer to start.
     """
     from anira.paper.runs import missing_presets
     from anira.sweeps.plan import Group, Plan, planned_runs
     from anira.training.estimate import estimate_lines
 
-    wanted = dict.fromkeys(f"{run}-{options.scale}" for name in names for run in FIGURES[name].runs)
-    setting = _setting(options)
-    missing = missing_presets(list(wanted), setting)
-    if not missing:
-        return
-    runs = planned_runs(Plan(groups=(Group(presets=tuple(missing)),)))
-    places = " or ".join(str(place) for place in (*setting.published, setting.runs))
-    what = f"to be trained, because {places} has no finished run: {', '.join(missing)}"
-    estimates = estimate_lines([run.config for run in runs]) if options.scale == "paper" else []
-    train_long(runs, setting.runs, what, yes=options.yes, estimates=estimates)
+    wanted = dict.fromkeys(f"{run}-{setting.scale}" for name in names for run in FIGURES[name].runs)
+    if missing := missing_presets(list(wanted), setting):
+        runs = planned_runs(Plan(groups=(Group(presets=tuple(missing)),)))
+        places = " or ".join(str(place) for place in (*setting.published, setting.runs))
+        what = f"to be trained, because {places} has no finished run: {', '.join(missing)}"
+        estimates = estimate_lines([run.config for run in runs]) if setting.scale == "paper" else []
+        train_long(runs, setting.runs, what, yes=yes, estimates=estimates)
+    for plan in filter(None, (FIGURES[name].plan for name in names)):
+        train_missing(import_module(plan).missing(setting), setting.runs, yes=yes)
 
 
-def _train_planned(names: list[str], options: Options) -> None:
-    """Train what experiments with plans of their own still need."""
-    for name in names:
-        if FIGURES[name].plan:
-            missing = import_module(FIGURES[name].plan).missing(_setting(options))
-            train_missing(missing, _setting(options).runs, yes=options.yes)
+def _reproduce(name: str, setting: "Setting", *, alone: bool) -> _Done:
+    """Make one figure; among others, one that fails leaves a message and lets them go on."""
+    from anira.paper.figures import load_figure
+    from anira.paper.stored import forget
 
-
-def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
-    """Make one experiment; among others, one that fails leaves a message and lets them go on."""
     started = time.monotonic()
     try:
-        outcome = _make(name, options)
+        forget(setting.out, name)
+        outcome = load_figure(name)(setting)
+        say_page(f"{outcome.text}\n")
     except Exception as error:
         if alone:
             raise
@@ -118,33 +112,7 @@ def _reproduce(name: str, options: Options, *, alone: bool) -> _Done:
     return _Done(name, time.monotonic() - started, outcome)
 
 
-def _make(name: str, options: Options) -> "Outcome":
-    from anira.paper.figures import load_figure
-    from anira.paper.stored import forget
-
-    setting = _setting(options)
-    forget(setting.out, name)
-    outcome = load_figure(name)(setting)
-    say_page(f"{outcome.text}\n")
-    return outcome
-
-
-def _setting(options: Options) -> "Setting":
-    return make_setting(options, options.scale, _out(options))
-
-
-def _out(options: Options) -> Path:
-    return options.out or Path("reproduced") / options.scale
-
-
-def _index(options: Options) -> str:
-    from anira.paper.index import write_index
-
-    return f"all pages: {write_index(_out(options))}"
-
-
 def _table(done: list[_Done]) -> str:
-    from anira.site.values import layout
 
     rows = []
     for one in done:
@@ -153,4 +121,4 @@ def _table(done: list[_Done]) -> str:
         for i in range(max(len(made), len(used))):
             head = [one.name, f"{one.seconds:.0f} s"] if i == 0 else ["", ""]
             rows.append([*head, made[i] if i < len(made) else "", used[i] if i < len(used) else ""])
-    return layout(["experiment", "time", "made", "from"], rows)
+    return layout(["figure", "time", "made", "from"], rows)

@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 
 from anira.cli.output import say, say_json
 from anira.cli.parse import parse
-from anira.config import UserError
+from anira.config import UserError, layout
 
 if TYPE_CHECKING:
     from anira.training import TrainConfig
@@ -30,7 +30,7 @@ class Options:
 def run(argv: list[str]) -> None:
     """List the runs."""
     options = parse(Options, argv, prog="anira runs", description=SUMMARY)
-    from anira.site.values import layout
+    from anira.paper.runs import differs_from
     from anira.training.status import find_runs, run_status
 
     if not options.folder.is_dir():
@@ -46,7 +46,11 @@ def run(argv: list[str]) -> None:
         status = run_status(path)
         if options.json:
             say_json(_values(path, config, status))
-        rows.append([str(path), *cells(config, status), ", ".join(_changes(config))])
+        try:
+            changes = differs_from(config.preset, config)
+        except UserError:
+            changes = ()  # a preset of a plug-in, or one that is no more
+        rows.append([str(path), *cells(config, status), ", ".join(changes)])
     if not options.json:
         say(layout(["run", "seed", "state", "step", "left", "accuracy", "depth", "not as the preset"], rows))
 
@@ -73,19 +77,6 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def _changes(config: "TrainConfig") -> list[str]:
-    """Say in what a run is not its preset."""
-    from anira.config import to_dict
-    from anira.site.report.settings import differences
-    from anira.training.presets import preset
-
-    try:
-        base = preset(config.preset).resolved()
-    except UserError:
-        return []  # a preset of a plug-in, or one that is no more
-    return [f"{row.name} {row.here}" for row in differences([(to_dict(config), to_dict(base))])]
 
 
 def _values(path: Path, config: "TrainConfig", status: "RunStatus") -> dict[str, object]:

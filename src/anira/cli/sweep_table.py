@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anira.cli.output import tell
 from anira.cli.runs import cells, duration
-from anira.config import UserError, printable
+from anira.config import UserError, layout, printable
 
 if TYPE_CHECKING:
     from anira.sweeps.queue import Place
@@ -47,10 +47,10 @@ def _sentence(place: "Place") -> str:
     status, steps = place.status, place.run.config.steps
     if place.standing == "failed":
         return f"failed: {place.reason}"
-    figures = [] if status.accuracy is None else [f"accuracy {status.accuracy:.3f}", f"depth {status.depth:.2f}"]
+    numbers = [] if status.accuracy is None else [f"accuracy {status.accuracy:.3f}", f"depth {status.depth:.2f}"]
     at = [f"step {status.step} of {steps}"] if place.standing in ("running", "stopped", "elsewhere") else []
     words = {"elsewhere": "another process trains it", "blocked": "not begun: a run that it waits for failed"}
-    return ", ".join([words.get(place.standing, place.standing), *at, *figures])
+    return ", ".join([words.get(place.standing, place.standing), *at, *numbers])
 
 
 def _table(places: Sequence["Place"], room: int) -> Any:
@@ -74,8 +74,8 @@ def _table(places: Sequence["Place"], room: int) -> Any:
 def row(place: "Place") -> list[str]:
     """Write how a run of a sweep stands."""
     changes = "".join(f" {name}={value}" for name, value in place.run.changes.items())
-    seed, _, *figures = cells(place.run.config, place.status)
-    return [place.run.config.preset + changes, seed, place.standing, *figures]
+    seed, _, *numbers = cells(place.run.config, place.status)
+    return [place.run.config.preset + changes, seed, place.standing, *numbers]
 
 
 def summary(places: Sequence["Place"]) -> str:
@@ -98,8 +98,7 @@ def close(places: Sequence["Place"], *, done: bool) -> None:
 
 
 def estimate_table(places: Sequence["Place"], jobs: int) -> str:
-    """Return the runs with the work that is left in them, and how long that takes with so many at a time."""
-    from anira.site.values import layout
+    """Return the runs with the work that is left in them, and how long that takes with `jobs` of them at a time."""
     from anira.sweeps.launch import PER_THREAD, work_left
 
     rows, flops, seconds = [], 0.0, 0.0

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from anira.cli.output import say, say_json
-from anira.cli.parse import parse, span
+from anira.cli.parse import parse
+from anira.config import layout
+from anira.config.ranges import span
 from anira.tasks import make_task, task_names
 
 
@@ -48,17 +50,13 @@ def _table(tasks: list[dict[str, Any]]) -> str:
         (
             facts["name"],
             facts["knob"],
-            span(tuple(facts["seen"])),
-            f"{facts['minimum']}..{facts['maximum']}",
+            span(facts["seen"]),
+            f"{facts['minimum']} to {facts['maximum']}",
             facts["cost"],
             f"{facts['vocab_size']} tokens",
             facts["summary"],
         )
         for facts in tasks
     ]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [
-        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
-    ]
     knobs = [f"{facts['knob']} of {facts['name']}: {facts['knob_meaning']}" for facts in tasks]
-    return "\n".join([*lines, "", *knobs])
+    return "\n".join([layout(head, rows), "", *knobs])

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from anira.training import RunFolder, TrainConfig
 
 SUMMARY = "Train a model; resume one that was stopped with --resume RUN."
+_HELP = f"""\
+usage: anira train PRESET [options]
+       anira train --resume RUN
+
+{SUMMARY}
+
+PRESET is <task>-<variant>-<scale>: a task, a variant (anira-e, anira-o, fixed, unshared, or a policy of
+yours) and a scale (smoke: seconds; cpu: minutes on two cores; paper: the paper's table, for a GPU).
+
+On text: text-<variant>-<smoke|cpu> (a small model from scratch), gsm-<variant> (the paper's fine-tuning)
+and retrofit-huginn (how its base model was made), with --data DIR; the last two with --init-from MODEL.
+
+options of a preset: anira train mano-anira-o-cpu --help"""
 _DERIVED = ("num_key_value_heads", "freeze")  # follow from other options of the model, which may be given here
 
 
@@ -57,36 +70,14 @@ class ResumeOptions(LoopOptions):
 def run(argv: list[str]) -> None:
     """Start or resume a run."""
     if not argv or argv[0] in ("-h", "--help"):
-        say(_help())
+        say(_HELP)
     elif any(word.partition("=")[0] == "--resume" for word in argv):
-        resumed = parse(ResumeOptions, argv, prog="anira train", description=SUMMARY)
-        _resume(resumed)
+        _resume(parse(ResumeOptions, argv, prog="anira train", description=SUMMARY))
     elif argv[0].startswith("-"):
-        raise UserError(
-            f"the preset comes first: anira train PRESET, as in anira train mano-anira-o-cpu, not {argv[0]}"
-        )
+        example = "anira train PRESET, as in anira train mano-anira-o-cpu"
+        raise UserError(f"the preset comes first: {example}, not {argv[0]}")
     else:
-        config, options = _parse_preset(argv[0], argv[1:])
-        _start(config, options)
-
-
-def _help() -> str:
-    return "\n".join(
-        [
-            "usage: anira train PRESET [options]",
-            "       anira train --resume RUN",
-            "",
-            SUMMARY,
-            "",
-            "PRESET is <task>-<variant>-<scale>: a task, a variant (anira-e, anira-o, fixed, unshared, or a policy of",
-            "yours) and a scale (smoke: seconds; cpu: minutes on two cores; paper: the paper's table, for a GPU).",
-            "",
-            "On text: text-<variant>-<smoke|cpu> (a small model from scratch), gsm-<variant> (the paper's fine-tuning)",
-            "and retrofit-huginn (how its base model was made), with --data DIR; the last two with --init-from MODEL.",
-            "",
-            "options of a preset: anira train mano-anira-o-cpu --help",
-        ]
-    )
+        _start(*_parse_preset(argv[0], argv[1:]))
 
 
 def _parse_preset(name: str, argv: list[str]) -> tuple["TrainConfig", TrainOptions]:

@@ -56,7 +56,7 @@ class TrainProgress:
 
 
 def train_text(line: dict[str, Any]) -> str:
-    """Write the figures of a training line shortly."""
+    """Write the numbers of a training line shortly."""
     depths = f"depth {line['depth_answer']:.2f}"
     if "depth_prompt" in line:  # text has no prompts: all of it is to be predicted
         depths += f" answer, {line['depth_prompt']:.2f} prompt"
@@ -67,7 +67,7 @@ def train_text(line: dict[str, Any]) -> str:
 
 
 def evaluation_text(lines: list[dict[str, Any]]) -> str:
-    """Write an evaluation as one line a figure, the knobs side by side; each subtask has a block of its own."""
+    """Write an evaluation as one line per number, the knobs side by side; each subtask has a block of its own."""
     if "knob" not in lines[0]:
         return validation_text(lines[0])
     blocks = [f"evaluation at step {lines[0]['step']}"]
@@ -86,5 +86,5 @@ def validation_text(line: dict[str, Any]) -> str:
     >>> validation_text({"step": 5, "tokens": 4096, "loss": 2.5, "accuracy": 0.4, "depth_answer": 3.1})
     'validation at step 5: loss 2.500, accuracy 0.40, depth 3.10, on 4,096 tokens'
     """
-    figures = f"loss {line['loss']:.3f}, accuracy {line['accuracy']:.2f}, depth {line['depth_answer']:.2f}"
-    return f"validation at step {line['step']}: {figures}, on {line['tokens']:,} tokens"
+    numbers = f"loss {line['loss']:.3f}, accuracy {line['accuracy']:.2f}, depth {line['depth_answer']:.2f}"
+    return f"validation at step {line['step']}: {numbers}, on {line['tokens']:,} tokens"

@@ -34,7 +34,7 @@ class RunsOptions:
 
 
 def make_setting(options: RunsOptions, scale: str, out: Path) -> "Setting":
-    """Return what a figure is given."""
+    """Return what a figure is made from."""
     from anira.cli.train import train_preset
     from anira.paper.setting import Setting
 

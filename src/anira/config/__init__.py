@@ -6,7 +6,7 @@ The configurations themselves are frozen keyword-only dataclasses that live besi
 from anira.config.errors import SAME_SIGNAL, Interrupted, UserError, nearest
 from anira.config.files import remove_parts, replacing, replacing_folder, write_file, write_files
 from anira.config.strict import check_finite, config_hash, from_dict, json_text, later, load, save, to_dict
-from anira.config.terminal import command, printable
+from anira.config.terminal import command, layout, printable
 
 __all__ = [
     "SAME_SIGNAL",
@@ -18,6 +18,7 @@ __all__ = [
     "from_dict",
     "json_text",
     "later",
+    "layout",
     "load",
     "nearest",
     "printable",

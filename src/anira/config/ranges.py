@@ -1,5 +1,7 @@
 """Whole numbers as people write many of them: 3:16, or 10,20,50."""
 
+from collections.abc import Sequence
+
 from anira.config.errors import UserError
 
 
@@ -19,6 +21,17 @@ def parse_integers(text: str, what: str) -> list[int]:
             raise UserError(f"{what} must be fewer than {_MOST:,}: {text!r}")
         numbers += range(first, last + 1)
     return numbers
+
+
+def span(values: Sequence[int]) -> str:
+    """Write ascending numbers shortly.
+
+    >>> span([3, 4, 5]), span((10, 20)), span([])
+    ('3 to 5', '10, 20', 'none')
+    """
+    if len(values) > 2 and list(values) == list(range(values[0], values[-1] + 1)):
+        return f"{values[0]} to {values[-1]}"
+    return ", ".join(map(str, values)) or "none"
 
 
 _MOST = 1_000_000

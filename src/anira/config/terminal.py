@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -43,3 +44,16 @@ def _quoted(word: str | Path) -> str:
         return shlex.quote(text)
     plain = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(text))
     return f"$'{''.join(plain)}'"
+
+
+def layout(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align columns under their heads.
+
+    >>> print(layout(["knob", "n"], [["3", "100"], ["all", "200"]]))
+    knob  n
+    3     100
+    all   200
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [[f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
+    return "\n".join("  ".join(line).rstrip() for line in lines)

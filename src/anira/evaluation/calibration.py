@@ -30,7 +30,7 @@ class Promise:
     """Rows."""
 
 
-def choose_rule(model: AniraForCausalLM, select: str | None) -> tuple[str, ThresholdRange]:
+def rule_to_calibrate(model: AniraForCausalLM, select: str | None) -> tuple[str, ThresholdRange]:
     """Return the rule whose threshold is chosen, by default the policy's own, and the thresholds that it takes."""
     policy = model.policy
     own = threshold_rule(policy.rules, policy.rule().select)

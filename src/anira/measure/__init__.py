@@ -54,7 +54,7 @@ def measure(
     """Return the tidy table of an evaluation folder, a run folder, or a list of either.
 
     Of a run folder, all complete evaluations at the step of its main one are read. `seed` is that of resampling:
-    equal records give equal tables. `progress` is told 1 after each run.
+    equal records give equal tables. `progress` is called with 1 after each run.
     """
     rows: list[Row] = []
     for run in read_runs(records):

@@ -13,7 +13,7 @@ import polars as pl
 
 from anira.measure.records.instances import instance_means
 from anira.measure.records.reading import Records
-from anira.measure.splits import ALL, SEEN, splits
+from anira.measure.splits import splits, widest
 from anira.measure.statistics.association import Slope, Spearman
 from anira.measure.statistics.bootstrap import bootstrap
 from anira.measure.statistics.estimates import Estimate, Floats, Ints
@@ -64,7 +64,7 @@ def position_rows(one: Records) -> Iterator[Row]:
     sums = [depth.sum().alias("depth"), (depth**2).sum().alias("squares"), depth.min().alias("least")]
     tokens = one.evaluation.tokens.group_by("target_kind", "position", "knob")
     cells = one.evaluation.collect(tokens.agg(pl.len().alias("tokens"), *sums, depth.max().alias("most")))
-    split = ALL if ALL in splits(one.instances) else SEEN
+    split = widest(one.instances)
     for kind in _KINDS:
         part = cells.filter(pl.col("target_kind") == kind).sort("position", "knob")
         if not part.is_empty():

@@ -1,6 +1,6 @@
 """What the policy's own choice brings and takes: accuracy, depth and cost, by knob and over knobs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -120,17 +120,12 @@ def _mean_rows(
             chosen = np.where(kept, group, -1)
             statistics[f"{name} {subset} {split}"] = Mean(above, below, chosen, count, undefined=undefined)
     found = bootstrap(statistics, index, rng=rng, draws=draws)
-    places = [*_knob_places(table), *((split, None, int(rows.sum())) for split, rows in over.items())]
+    by_knob = table.group_by("split", "knob").agg(pl.len()).sort("knob").rows()
+    places = [*by_knob, *((split, None, int(rows.sum())) for split, rows in over.items())]
     for name, subset in means:
         estimates = [*found[f"{name} {subset} "], *(found[f"{name} {subset} {split}"][0] for split in over)]
         for (split, knob, size), estimate in zip(places, estimates, strict=True):
             yield make_row(one.labels, name, estimate, n=size, split=split, knob=knob, subset=subset)
-
-
-def _knob_places(table: pl.DataFrame) -> Iterable[tuple[str, int, int]]:
-    """Return split, knob and number of instances of each knob, in order."""
-    rows = table.group_by("split", "knob").agg(pl.len()).sort("knob").iter_rows()
-    return [(str(split), int(knob), int(size)) for split, knob, size in rows]
 
 
 def majority(part: pl.DataFrame) -> Estimate:

@@ -109,7 +109,7 @@ def _spread_null(part: pl.DataFrame, sets: int) -> Null | None:
     variance = float((share * (1 - share)).sum()) * sets / (sets - 1) / len(share) ** 2
     low, high = stats.chi2.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], sets - 1) / (sets - 1)
     mean, least, most = (float(np.sqrt(variance * scale)) for scale in (1.0, low, high))
-    return Null(mean, least, most, covers_zero=least <= 0)
+    return Null(mean, least, most)
 
 
 def depth_rows(one: Records) -> Iterator[Row]:
@@ -155,14 +155,15 @@ def above_rows(one: Records, curve: Mapping[int, Records], *, of: str = "") -> I
     """
     for subset, knob, part in _parts(one):
         label = subset if not of else f"{subset}, curve of {of}"
-        depth = _mean_depth(part)
-        estimate = _above(part, depth, curve)
+        estimate = _above(part, curve)
         yield make_row(one.labels, "above_curve", _known(estimate, one, subset), n=len(part), knob=knob, subset=label)
 
 
-def _above(part: pl.DataFrame, depth: float | None, curve: Mapping[int, Records]) -> Estimate:
-    if depth is None or not curve:
-        return Estimate(None, reason="no answer tokens" if depth is None else "no fixed-depth curve: use --depth")
+def _above(part: pl.DataFrame, curve: Mapping[int, Records]) -> Estimate:
+    tokens = int(part["answer_tokens"].sum())
+    if not tokens or not curve:
+        return Estimate(None, reason="no fixed-depth curve: use --depth" if tokens else "no answer tokens")
+    depth = int(part["answer_depth"].sum()) / tokens
     low, high = int(np.floor(depth)), int(np.ceil(depth))
     absent = [at for at in (low, high) if at not in curve]
     if absent:
@@ -198,8 +199,3 @@ def _known(estimate: Estimate, one: Records, subset: str) -> Estimate:
 
 def _templates(table: pl.DataFrame) -> np.ndarray:
     return table["meta_template"].to_numpy()
-
-
-def _mean_depth(part: pl.DataFrame) -> float | None:
-    tokens = int(part["answer_tokens"].sum())
-    return int(part["answer_depth"].sum()) / tokens if tokens else None

@@ -112,7 +112,7 @@ def _tokens(written: Records, untrained: Path | None) -> pl.DataFrame:
     if frame["expected_depth"].null_count():
         raise UserError(f"{evaluation.folder} has no expected depth: its policy has no distribution over depths")
     if untrained is not None and any(frame[name].null_count() for name in moved):
-        raise UserError(f"{untrained} has not the depths of all tokens of {evaluation.folder}: remove it")
+        raise UserError(f"{untrained} lacks depths of tokens of {evaluation.folder}: remove it")
     # The token that position p predicts is number p of its string, counted from 0.
     possible = pl.col("position") < pl.col("meta_possible_tokens")
     return frame.with_columns(pl.col("instance").cast(pl.Int64), grammatical=pl.col("correct"), possible=possible)

@@ -139,7 +139,7 @@ _ALL: Final = (
     # cost
     _ratio("slots_expected", "Slots that the core is expected to keep: (d + 1)/D, at most 1."),
     _ratio("time_ratio", "CPU time of the whole model, of that at full depth without a decider."),
-    _ratio("core_time_ratio", "The same for the core: what takes its time at any depth is taken off both."),
+    _ratio("core_time_ratio", "The same for the core: time spent at any depth is subtracted from both."),
     _ratio("deciding_ratio", "CPU time beyond the same depths without a decider, of that at full depth."),
     _ratio("core_bytes_ratio", "Bytes of the core's keys and values, of those at full depth."),
     _ratio("cache_bytes_ratio", "Bytes of the whole cache with its spare room, of those at full depth."),

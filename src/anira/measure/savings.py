@@ -21,12 +21,12 @@ def time_ratio(taken: Seconds, forced: Mapping[int, Seconds]) -> Estimate:
 
 
 def core_time_ratio(taken: Seconds, forced: Mapping[int, Seconds]) -> Estimate:
-    """Return the same without what takes its time at any depth (prelude, coda, head, calls), taken off both.
+    """Return the same for the core alone: what is spent at any depth (prelude, coda, head, calls) is subtracted.
 
-    That is what a line through the forced depths, by the medians of their shares, gives for depth 0. The largest is not
-    on that line: a token that runs to the end needs no exit state. Of three depths or fewer all are taken. A line for
-    each repeat would be too unsteady to divide by; so the interval leaves out how sure the line is. With the times
-    above it is 2.5 / 4.
+    A line through the forced depths, by the medians of their shares, says at depth 0 how much that is. The largest
+    depth is left out, because a token that runs to the end needs no exit state; with three depths or fewer all count.
+    One line serves all repeats, since a line per repeat would be too unsteady to divide by, and the interval does not
+    cover its error. With the times above it is 2.5 / 4.
     """
     depths, seconds = _by_depth(forced)
     if len(depths) < 2:
@@ -39,7 +39,7 @@ def core_time_ratio(taken: Seconds, forced: Mapping[int, Seconds]) -> Estimate:
 
 
 def deciding_ratio(own: Seconds, forced: Mapping[int, Seconds], depth_shares: Sequence[float]) -> Estimate:
-    """Return what a model takes beyond one without a decider that executes the same depths, as such a share.
+    """Return the extra time of a model over one without a decider that executes the same depths, as such a share.
 
     `depth_shares` has the share of the tokens that executed 1, 2, ... iterations in `own`. With times 1 + d at forced
     depths 1 to 4, and tokens half at 1 and half at 3 that take 3.5, it is (3.5 - (2 + 4) / 2) / 5.

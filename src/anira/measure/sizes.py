@@ -5,12 +5,12 @@ split                s  s  i  s  i  i  s  e  e     s: seen, i: interpolation, e:
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from anira.measure.statistics.estimates import Estimate, proportion, proportion_difference
-from anira.measure.tidy import Labels, Row, make_row
+from anira.measure.tidy import Row, labels_of, make_row
 
 UNSEEN: Final = {"interpolation": "between the seen sizes", "extrapolation": "beyond the seen sizes"}
 """Split -> where its sizes lie."""
@@ -20,7 +20,7 @@ def unseen_rows(table: pl.DataFrame) -> Iterator[Row]:
     """Yield accuracy over the sizes of each unseen split, and how much lower it is than over the seen ones."""
     accuracy = table.filter(quantity="accuracy").drop_nulls("knob")
     for _, part in accuracy.group_by("run_id", "subtask", maintain_order=True):
-        own = labels(part.row(0, named=True))
+        own = labels_of(part.row(0, named=True))
         counts = {split: _right(rows) for (split,), rows in part.group_by("split")}
         for split in UNSEEN:
             if split not in counts or "seen" not in counts:
@@ -32,11 +32,6 @@ def unseen_rows(table: pl.DataFrame) -> Iterator[Row]:
             # The instances are different ones: Newcombe's interval.
             drop = proportion_difference(counts["seen"], counts[split])
             yield make_row(own, "drop_unseen", drop, n=n, split=split)
-
-
-def labels(row: dict[str, Any]) -> Labels:
-    """Return whose estimate a row is."""
-    return Labels(**{name: row[name] for name in Labels.__dataclass_fields__})
 
 
 def _right(rows: pl.DataFrame) -> tuple[int, int]:

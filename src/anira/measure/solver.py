@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from anira.measure.records.reading import Records
-from anira.measure.splits import ALL, SEEN, splits
+from anira.measure.splits import widest
 from anira.measure.statistics.bootstrap import Statistic, bootstrap
 from anira.measure.statistics.within import Pairs, mean_of_defined, pooled, shuffled_nulls, within_instances
 from anira.measure.tidy import Row, make_row
@@ -38,7 +38,7 @@ def probe_rows(one: Records, *, rng: np.random.Generator, draws: int) -> Iterato
         statistics[f"within {i}"] = mean_of_defined(values)
     found = bootstrap(statistics, table["knob"].to_numpy(), rng=rng, draws=draws)
     nulls = shuffled_nulls(pairs, rng)
-    split = ALL if ALL in splits(table) else SEEN
+    split = widest(table)
     for i, (pair, values) in enumerate(zip(pairs, within, strict=True)):
         counts = len(pair.x), int((~np.isnan(values)).sum())  # tokens; instances in which both vary
         estimates = found[f"pooled {i}"][0], found[f"within {i}"][0]

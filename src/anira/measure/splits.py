@@ -30,3 +30,8 @@ def splits(table: pl.DataFrame) -> dict[str, Ints]:
     if seen.all():
         return {SEEN: seen}
     return {ALL: np.ones_like(seen), **({SEEN: seen} if seen.any() else {})}
+
+
+def widest(table: pl.DataFrame) -> str:
+    """Return the split of rows that are about every instance."""
+    return next(iter(splits(table)))

@@ -9,7 +9,7 @@ A row whose `knob` is null is about all knobs of its split. An estimate that can
 `reason`; a value may have a reason too, which is then a caveat.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -91,6 +91,16 @@ def make_row(  # noqa: PLR0913 (a row has these columns)
         "unit": quantity(name).unit,
         "reason": joined(estimate.reason, reason),
     }
+
+
+def estimate(row: Row) -> Estimate:
+    """Return a row's estimate."""
+    return Estimate(row["value"], row["low"], row["high"], row["reason"])
+
+
+def labels_of(row: Mapping[str, Any]) -> Labels:
+    """Return whose estimate a row is."""
+    return Labels(**{name: row[name] for name in Labels.__dataclass_fields__})
 
 
 def joined(*reasons: str) -> str:

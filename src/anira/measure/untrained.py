@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from anira.measure.statistics.association import midranks, standardised
+from anira.measure.statistics.association import rank_correlation
 from anira.measure.statistics.estimates import Floats, Ints
 from anira.measure.statistics.nulls import Null
 from anira.measure.statistics.partial import GivenGroup
@@ -29,23 +29,16 @@ def untrained_ranges(pairs: Pairs, depths: Sequence[Floats], input_id: Ints) -> 
     `depths` has those that each model gave the tokens of `pairs`. None where no model has a correlation.
     """
     own = [replace(pairs, y=depth) for depth in depths if len(depth)]
-    pooled = [float(standardised(midranks(one.x)) @ standardised(midranks(one.y))) for one in own]
-    return _range(pooled), _range([_given_group(one, input_id) for one in own])
+    whole = np.ones((int(pairs.instance.max(initial=-1)) + 1, 1))
+    given = [float(GivenGroup(one, input_id, len(whole))(whole)[0, 0]) for one in own]
+    return _range([rank_correlation(one.x, one.y) for one in own]), _range(given)
 
 
 def _range(values: Sequence[float]) -> Null | None:
     """Return mean, smallest and largest of the values that are defined.
 
     >>> _range([0.1, float("nan"), -0.1])
-    Null(mean=0.0, low=-0.1, high=0.1, covers_zero=True)
+    Null(mean=0.0, low=-0.1, high=0.1)
     """
     found = [value for value in values if not np.isnan(value)]
-    if not found:
-        return None
-    low, high = min(found), max(found)
-    return Null(sum(found) / len(found), low, high, low <= 0 <= high)
-
-
-def _given_group(pairs: Pairs, group: Ints) -> float:
-    strings = int(pairs.instance.max(initial=-1)) + 1
-    return float(GivenGroup(pairs, group, strings)(np.ones((strings, 1)))[0, 0])
+    return Null(sum(found) / len(found), min(found), max(found)) if found else None

@@ -104,5 +104,5 @@ FIGURES: Final = {
 def load_figure(name: str) -> "Callable[[Setting], Outcome]":
     """Return what makes a figure, by its name."""
     if name not in FIGURES:
-        raise UserError(f"unknown experiment {name!r}: {nearest(name, FIGURES)}")
+        raise UserError(f"unknown figure {name!r}: {nearest(name, FIGURES)}")
     return cast("Callable[[Setting], Outcome]", import_module(FIGURES[name].module).reproduce)

@@ -11,6 +11,7 @@ from anira.measure import measure, over_seeds
 from anira.measure.claims.verdict import Claim
 from anira.measure.tidy import Row, find
 from anira.site.tables import estimate_cell
+from anira.site.verdicts import shown
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ class Found:
     def row(self, quantity: str, **labels: Any) -> Row:
         """Return one estimate over seeds; where there is none its value is None."""
         return find(self.seeds, quantity, **labels)
+
+    def each(self, *places: tuple[str, str]) -> str:
+        """Write estimates, by quantity and subset, of each of the paper's variants: `ANIRA-E 3% and 5%; ...`."""
+        values = {
+            name: [estimate_cell(self.row(what, subset=subset, **labels)).text for what, subset in places]
+            for name, labels in shown(self.seeds).items()
+        }
+        return "; ".join(f"{name} {' and '.join(own)}" for name, own in values.items())
 
     def tables(self, name: str) -> dict[str, pl.DataFrame]:
         """Return the tables that a page has beside it, by the names of their files."""

@@ -8,7 +8,7 @@ from anira.config import write_file
 from anira.paper.claims.make import NAME as CLAIMS
 from anira.paper.figures import FIGURES
 from anira.paper.stored import read_stored
-from anira.site import Badge, Cell, Page, Section, TablePart, render
+from anira.site import Badge, Cell, Page, Section, render, table_part
 
 
 def write_index(out: Path) -> Path:
@@ -16,14 +16,14 @@ def write_index(out: Path) -> Path:
     made = {name: found for name in FIGURES if (found := read_stored(out, name))}
     absent = [name for name in FIGURES if name not in made]
     rows = [_line(out, name, found) for name, found in made.items()]
-    head = [Cell("page"), Cell("what it shows"), Cell("in the paper"), Cell("scale"), Cell("runs"), Cell("numbers")]
+    head = ["page", "what it shows", "in the paper", "scale", "runs", "numbers"]
     missing = [f"Not made here yet: {', '.join(absent)} (anira reproduce NAME)."] if absent else []
     first = [f"Begin with {CLAIMS}: each claim of the paper and its verdict."] if CLAIMS in made else []
     page = Page(
         title="Does depth follow required work? All pages",
         badge=Badge(f"{len(made)} of {len(FIGURES)} made", "open"),
         answer=[*first, *missing],
-        sections=[Section(title="Pages", parts=[TablePart(title="Pages", head=head, rows=rows)], open=True)],
+        sections=[Section(title="Pages", parts=[table_part("Pages", head, rows)])],
         home="",
     )
     path = out / "index.html"
@@ -31,13 +31,13 @@ def write_index(out: Path) -> Path:
     return path
 
 
-def _line(out: Path, name: str, found: Mapping[str, Any]) -> list[Cell]:
+def _line(out: Path, name: str, found: Mapping[str, Any]) -> list[object]:
     numbers = f"{name}.csv" if (out / f"{name}.csv").exists() else f"{name}.json"
     return [
         Cell(name, link=f"{name}.html"),
         Cell(FIGURES[name].summary, wrap=True),
-        Cell(FIGURES[name].place or "-"),
-        Cell(found["scale"]),
-        Cell(str(len(found["runs"]))),
+        FIGURES[name].place or "-",
+        found["scale"],
+        len(found["runs"]),
         Cell(numbers, link=numbers),
     ]

@@ -11,7 +11,7 @@ from anira.measure.claims.verdict import Claim
 from anira.measure.csv import csv_text
 from anira.paper.figures import FIGURES
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.site import SMOKE, Cell, Page, Section, TablePart, read_notes, render
+from anira.site import SMOKE, Cell, Page, Section, read_notes, render, table_part
 from anira.site.tables import page_text
 
 
@@ -61,12 +61,12 @@ def _runs(runs: Sequence[UsedRun]) -> Section:
     """Return which runs a page rests on, and in what they are not their preset or the paper's."""
     rows = [
         [
-            Cell(f"{run.folder.parent.name}/{run.folder.name}"),
-            Cell("found" if run.found else f"trained in {run.seconds:.0f} s"),
+            f"{run.folder.parent.name}/{run.folder.name}",
+            "found" if run.found else f"trained in {run.seconds:.0f} s",
             Cell(", ".join(run.differs) or "as the preset", wrap=True),
             Cell(", ".join(run.shrunk) or "-", wrap=True),
         ]
         for run in runs
     ]
-    head = [Cell("run"), Cell("how"), Cell("here, and in brackets in the preset"), Cell("and in the paper")]
-    return Section(title="Runs", parts=[TablePart(title=f"{len(runs)} runs", head=head, rows=rows)])
+    head = ["run", "how", "here, and in brackets in the preset", "and in the paper"]
+    return Section(title="Runs", parts=[table_part(f"{len(runs)} runs", head, rows)])

@@ -10,7 +10,8 @@ from anira.config import UserError, to_dict
 from anira.config.strict import values_digest
 from anira.evaluation import EvaluationConfig
 from anira.measure.records.folders import learned
-from anira.measure.records.stored import read_asked, run_config
+from anira.measure.records.stored import is_finished as has_finished
+from anira.measure.records.stored import read_asked
 from anira.paper.figures import FIGURES
 from anira.paper.files import evaluated
 from anira.paper.setting import Setting, UsedRun
@@ -34,8 +35,8 @@ def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = Non
     """Return the finished runs of a preset, one for each seed; where there is none, train one.
 
     All of them learned in the same way: as the preset says, with `changes`, if there are such runs, or else in the way
-    that has most runs. What they differ in from the preset is part of what is returned, so that whoever shows a result
-    shows it. A run of another task is refused.
+    that has most runs. Each run says in what it differs from the preset, so that pages can show it. A run of another
+    task is refused.
     """
     found = _find(name, setting, changes or {})
     if found:
@@ -61,16 +62,14 @@ def missing_presets(names: Sequence[str], setting: Setting) -> list[str]:
 def is_finished(folder: Path) -> bool:
     """Say whether a run came to its last step and to the evaluation after it.
 
-    Where that evaluation is there and something about it cannot be read, whoever asks must decide: another training
-    may take hours, and would stand beside this run.
+    An evaluation that is there and cannot be read is an error, not an unfinished run: training again may take hours,
+    and the new run would stand beside this one.
     """
-    final = folder / "records" / "final"
-    if not (final / ASKED).exists():
+    if not (folder / "records" / "final" / ASKED).exists():
         return False
     try:
-        steps = RunFolder(folder).read_config().steps
-        run_config(final)  # records of another run are refused
-        return bool(read_asked(final)["complete"] and read_asked(final)["step"] == steps)
+        RunFolder(folder).read_config()  # must be readable as a whole
+        return has_finished(folder)
     except UserError as error:
         advice = "repair the file, or move the folder away to train the run again"
         raise UserError(f"{error}, but it has a last evaluation: {advice}") from error
@@ -105,13 +104,13 @@ def _used(name: str, folder: Path, *, found: bool, seconds: float) -> UsedRun:
         folder=folder,
         found=found,
         seconds=seconds,
-        differs=_differs(config, name),
-        shrunk=_differs(config, paper) if paper in preset_names() else (),
+        differs=differs_from(name, config),
+        shrunk=differs_from(paper, config) if paper in preset_names() else (),
     )
 
 
-def _differs(config: TrainConfig, name: str) -> tuple[str, ...]:
-    """Return in what a run is not a preset."""
+def differs_from(name: str, config: TrainConfig) -> tuple[str, ...]:
+    """Return in what a run is not a preset: its own value of a setting, and the preset's in brackets."""
     rows = differences([(to_dict(config), to_dict(preset(name).resolved()))])
     return tuple(f"{row.name} {row.here} ({row.there})" for row in rows)
 
@@ -168,7 +167,7 @@ def forced_evaluations(run: UsedRun, setting: Setting, count: int = FORCED) -> l
 
 
 def forced_folders(runs: Sequence[UsedRun], setting: Setting) -> list[Path]:
-    """Return the same of several runs."""
+    """Return the same for several runs."""
     folders = [folder for run in runs for folder in forced_evaluations(run, setting)]
     setting.tell(f"measuring {len(runs)} runs")
     return folders

@@ -1,4 +1,4 @@
-"""What a figure is given, and what it hands back."""
+"""What a figure is made from, and what it returns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +10,6 @@ from anira.measure.claims.verdict import Claim
 Train = Callable[[str, Path, Mapping[str, Any]], Path]
 """Preset, folder of all runs, settings that are not the preset's -> folder of the run, trained to its end from wherever
 it stood."""
-
-
-def _silent(line: str) -> None:
-    """Say nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +25,7 @@ class Setting:
     published: tuple[Path, ...] = ()
     """Other folders of the same form, in which finished runs are looked for first."""
     train: Train
-    tell: Callable[[str], None] = _silent
+    tell: Callable[[str], None] = lambda line: None
     """Takes lines about what is being done."""
 
 

@@ -6,10 +6,10 @@ from typing import final
 
 import polars as pl
 
+from anira.config import layout
 from anira.measure.paired import paired_table
 from anira.measure.records.reading import Records, read_runs
 from anira.site.side_by_side import side_by_side
-from anira.site.values import layout
 
 
 @final

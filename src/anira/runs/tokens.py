@@ -9,9 +9,8 @@ from typing import Any, Final, NamedTuple, final
 
 import polars as pl
 
-from anira.config import printable
+from anira.config import layout, printable
 from anira.site.fragments import fragment, lens, strip
-from anira.site.values import layout
 
 _SHOWN: Final = 60
 """Tokens that are printed, the last ones of a longer text."""

@@ -20,6 +20,7 @@ from anira.site.page import (
     Tone,
     read_notes,
     render,
+    table_part,
 )
 from anira.site.values import amount, interval
 
@@ -38,4 +39,5 @@ __all__ = [
     "interval",
     "read_notes",
     "render",
+    "table_part",
 ]

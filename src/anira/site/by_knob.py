@@ -73,7 +73,7 @@ def knob_charts(task: KnobTask) -> list[ChartPart]:
     return parts
 
 
-def knob_section(task: KnobTask, *, is_open: bool = False) -> Section:
+def knob_section(task: KnobTask) -> Section:
     """Return charts and tables of one task."""
     parts: list[ChartPart | TablePart] = [
         *knob_charts(task),
@@ -81,7 +81,7 @@ def knob_section(task: KnobTask, *, is_open: bool = False) -> Section:
         _position_table(task),
         numbers_table(task),
     ]
-    return Section(title=task.title, parts=parts, open=is_open)
+    return Section(title=task.title, parts=parts)
 
 
 def alignment_table(task: KnobTask) -> TablePart:
@@ -91,10 +91,9 @@ def alignment_table(task: KnobTask) -> TablePart:
         shown(task.seeds, task.legend.names),
         _ALIGNMENT,
         title=f"{task.title}: does depth follow the knob?",
-        first="model",
         caption=f"{MEANS} At knobs of training.",
-        heads=[Cell("seeds")],
-        more=lambda labels: [Cell(str(find(task.seeds, "accuracy", **labels)["n"]))],
+        heads=["seeds"],
+        more=lambda labels: [find(task.seeds, "accuracy", **labels)["n"]],
     )
 
 
@@ -104,7 +103,6 @@ def _position_table(task: KnobTask) -> TablePart:
         shown(task.seeds, task.legend.names),
         _POSITION,
         title=f"{task.title}: does depth only count positions?",
-        first="model",
         caption="Share of the variance of answer depth that means by position, by knob, and by both explain.",
     )
 

@@ -1,6 +1,6 @@
 """One page engine: title, answer, sections of charts and tables, notes. Text is escaped; nothing given is markup."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -53,6 +53,12 @@ class TablePart:
     caption: str = ""
 
 
+def table_part(title: str, head: Iterable[object], rows: Iterable[Iterable[object]], *, caption: str = "") -> TablePart:
+    """Return a table; what is no cell yet becomes one with its text."""
+    lines = [[one if isinstance(one, Cell) else Cell(str(one)) for one in line] for line in (head, *rows)]
+    return TablePart(title=title, head=lines[0], rows=lines[1:], caption=caption)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TokensPart:
     """Instances token by token, of which a reader picks one; `data` is what the page's script reads (tokens.py)."""
@@ -95,7 +101,7 @@ class Section:
     parts: Sequence[Part] = ()
     notes: Sequence[Note] = ()
     open: bool = False
-    """Whether it is unfolded from the start."""
+    """Whether it is unfolded from the start, as the first one of a page always is."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,12 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from anira.config import layout
 from anira.measure import quantity
 from anira.measure.quantities import POINTS
 from anira.measure.tidy import Row, find
-from anira.site.page import Cell, Page, TablePart
-from anira.site.values import amount, interval, layout
+from anira.site.page import Cell, Page, TablePart, table_part
+from anira.site.values import amount, interval
 
 _NARROW: Final = 8  # columns
 
@@ -55,7 +56,7 @@ def capital(text: str) -> str:
 
 
 def estimate_cell(row: Row, digits: int | None = None) -> Cell:
-    """Return an estimate with its interval; where it is undefined, why; a dash where nobody made it."""
+    """Return an estimate with its interval; where it is undefined, why; a dash where there is none."""
     if row["quantity"] is None:
         return Cell("-")
     if row["value"] is None:
@@ -63,6 +64,12 @@ def estimate_cell(row: Row, digits: int | None = None) -> Cell:
     unit = quantity(row["quantity"])
     text = amount(row["value"], unit) if digits is None else f"{row['value']:z.{digits}f}"
     return Cell(text, interval(row["low"], row["high"], unit), row["reason"])
+
+
+def estimate_text(row: Row) -> str:
+    """Write an estimate with its interval, if it has one, for a sentence."""
+    cell = estimate_cell(row)
+    return f"{cell.text} {cell.small}".strip()
 
 
 def null_cell(row: Row) -> Cell:
@@ -78,24 +85,24 @@ def estimate_table(
     columns: Sequence[Column],
     *,
     title: str,
-    first: str | Sequence[str],
+    first: str | Sequence[str] = "model",
     caption: str = "",
-    more: Callable[[Labels], Sequence[Cell]] | None = None,
-    heads: Sequence[Cell] = (),
+    more: Callable[[Labels], Sequence[object]] | None = None,
+    heads: Sequence[object] = (),
 ) -> TablePart:
     """Return a line for each subject: its name (or several cells), and the labels by which its rows are found.
 
     `first` heads the names; `more` gives further cells of a subject under `heads`.
     """
-    rows = []
-    for name, labels in subjects.items():
-        names = [name] if isinstance(name, str | Cell) else name
-        found = [column.cell(table, labels) for column in columns]
-        rows.append([*(Cell(one) if isinstance(one, str) else one for one in names), *found])
-        rows[-1] += more(labels) if more else ()
-    firsts = [first] if isinstance(first, str) else first
-    head = [*map(Cell, firsts), *(one.head for one in columns), *heads]
-    return TablePart(title=title, caption=caption, head=head, rows=rows)
+    rows = [
+        [*_several(name), *(column.cell(table, labels) for column in columns), *(more(labels) if more else ())]
+        for name, labels in subjects.items()
+    ]
+    return table_part(title, [*_several(first), *(one.head for one in columns), *heads], rows, caption=caption)
+
+
+def _several(names: Any) -> Sequence[object]:
+    return [names] if isinstance(names, str | Cell) else names
 
 
 def plain_table(table: TablePart) -> str:
@@ -108,7 +115,8 @@ def plain_table(table: TablePart) -> str:
 def page_text(page: Page, *, every: bool = False) -> str:
     """Return what a page says for a terminal: its answer, each verdict, and the tables that are unfolded, or all."""
     said = [f"{note.head}: {note.text}" for note in page.verdicts]
-    parts = [part for section in page.sections if section.open or every for part in section.parts]
+    unfolded = [one for i, one in enumerate(page.sections) if i == 0 or one.open or every]
+    parts = [part for section in unfolded for part in section.parts]
     tables = [f"{part.title}\n{plain_table(part)}" for part in parts if isinstance(part, TablePart)]
     blocks = ["\n".join([f"{page.title} {page.badge.words.capitalize()}.", *page.answer]), "\n".join(said), *tables]
     return "\n\n".join(filter(None, blocks))

@@ -11,7 +11,7 @@ _PICKED, _SEEDS = "picked", "seeds"
 def with_toggles(spec: Spec) -> Spec:
     """Change a Vega-Lite specification so that a click in its legend picks who is drawn, and a box hides seeds.
 
-    Whoever is not picked turns faint; without a pick all are drawn. The box is there where something has several seeds.
+    What is not picked turns faint; without a pick all are drawn. The box appears where something has several seeds.
     """
     units = [unit for unit in _units(spec) if "opacity" not in unit.get("encoding", {})]
     coloured = [unit for unit in units if "field" in unit["encoding"].get("color", {})]

@@ -72,7 +72,7 @@ def token_view(runs: Sequence[Shown], *, name: str, title: str, knob: str, most:
 
 
 def choose(runs: Sequence[Shown], most: int) -> pl.DataFrame:
-    """Return instances that as many runs as possible have: as many right and wrong ones of each knob as fit.
+    """Return instances that most runs share: as many right and wrong ones of each knob as fit.
 
     An instance counts as right if all runs get it right. Columns: knob, question, answer, right.
     """

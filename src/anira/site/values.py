@@ -1,6 +1,4 @@
-"""Numbers as pages write them, and tables as terminals do."""
-
-from collections.abc import Sequence
+"""Numbers as pages write them."""
 
 from anira.measure import Quantity
 from anira.measure.quantities import POINTS
@@ -30,16 +28,3 @@ def interval(low: float | None, high: float | None, unit: Quantity) -> str:
     if low is None or high is None:
         return ""
     return f"[{amount(low, unit).removesuffix('%')}, {amount(high, unit).removesuffix('%')}]"
-
-
-def layout(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align columns under their heads.
-
-    >>> print(layout(["knob", "n"], [["3", "100"], ["all", "200"]]))
-    knob  n
-    3     100
-    all   200
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [[f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
-    return "\n".join("  ".join(line).rstrip() for line in lines)

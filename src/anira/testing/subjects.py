@@ -7,7 +7,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from anira.models import AniraConfig, AniraForCausalLM, AniraOutput, uniform_noise
+from anira.models import AniraConfig, AniraForCausalLM, AniraOutput, DepthCache, uniform_noise
 from anira.models.noise import step_noise
 
 VOCAB: Final = 20
@@ -89,9 +89,10 @@ def _seen(outputs: Sequence[AniraOutput]) -> Seen:
         return torch.cat([output[name] for output in outputs], dim=1) if name in outputs[0] else None
 
     cache = outputs[-1].past_key_values
+    slots = cache.num_slots if isinstance(cache, DepthCache) else None
     hides = any(output.hides for output in outputs)
     parts = {name: join(name) for name in ("logits", "exit_depth", "executed", "ran")}
-    return Seen(**parts, hides=hides, num_slots=None if cache is None else cache.num_slots)
+    return Seen(**parts, hides=hides, num_slots=slots)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from anira.cli.parse import fold, parse, parse_with_task, span
+from anira.cli.parse import fold, parse, parse_with_task
 from anira.config import UserError
+from anira.config.ranges import span
 from anira.tasks.mano import Mano
 
 
@@ -110,7 +111,7 @@ def test_help_with_a_task_shows_its_options(capsys):
         parse_with_task(Options, ["mano", "--help"], command="try", summary="")
     out = capsys.readouterr().out
     assert "--modulus" in out
-    assert "3..16 in training" in out
+    assert "3 to 16 in training" in out
 
 
 @pytest.mark.parametrize("words", [[], ["--knob", "3", "mano"]])
@@ -119,6 +120,6 @@ def test_the_task_comes_first(words):
         parse_with_task(Options, words, command="try", summary="")
 
 
-@pytest.mark.parametrize(("values", "text"), [((3, 4, 5), "3..5"), ((10, 20), "10, 20"), ((7,), "7")])
+@pytest.mark.parametrize(("values", "text"), [((3, 4, 5), "3 to 5"), ((10, 20), "10, 20"), ((7,), "7")])
 def test_span(values, text):
     assert span(values) == text

@@ -9,7 +9,7 @@ def test_one_row_a_task(anira):
     lines = anira("tasks").out.splitlines()
     rows = {line.split()[0]: line for line in lines[1 : 1 + len(task_names())]}
     assert list(rows) == task_names()
-    expected = f"mano L 3..16 1..200 L reductions 30 tokens {make_task('mano').summary}"
+    expected = f"mano L 3 to 16 1 to 200 L reductions 30 tokens {make_task('mano').summary}"
     assert rows["mano"].split() == expected.split()
     for name in task_names():
         knob = make_task(name).knob

@@ -133,7 +133,7 @@ def test_untrained_models_are_correlated_on_the_same_tokens(tmp_path):
 def test_depths_of_other_strings_are_refused(tmp_path):
     folder, other = (write_strings(tmp_path / str(n), Strings(n=n)) for n in (20, 10))
     depths = write_untrained(tmp_path / "depths.parquet", other, [0.0])
-    with pytest.raises(UserError, match="has not the depths of all tokens"):
+    with pytest.raises(UserError, match="lacks depths of tokens"):
         measured(folder, depths, draws=10)
 
 

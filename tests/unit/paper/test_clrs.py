@@ -9,7 +9,7 @@ from tests.training_support import train_tiny
 from tests.unit.measure.records_support import Plan, write_subtasks
 
 from anira.config import UserError
-from anira.paper.clrs.make import Size, evaluated_sizes, measured, reproduce
+from anira.paper.clrs.make import evaluated_sizes, measured, reproduce
 from anira.paper.clrs.page import SAME, make_page
 from anira.paper.setting import Setting
 from anira.site import ChartPart, render
@@ -17,7 +17,7 @@ from anira.site.tables import page_text
 from anira.tasks.clrs import Clrs, ClrsConfig
 from anira.tasks.clrs.baselines import Baselines
 
-SIZE = Size(instances=8, beyond=1.5)
+SIZE = {"count": 8, "beyond": 1.5}
 
 
 def part(name, **options):
@@ -25,18 +25,18 @@ def part(name, **options):
 
 
 def test_sizes_are_the_seen_ones_those_between_and_some_beyond():
-    assert evaluated_sizes(part("minimum", sizes=(3, 6)), SIZE, 500) == (3, 4, 5, 6, 7, 8, 9)
-    assert evaluated_sizes(part("bridges"), SIZE, 500) == (4, 5, 6, 7)
-    assert evaluated_sizes(part("minimum", sizes=(3,)), Size(8, 1.0), 500) == (3, 4), "at least one beyond"
+    assert evaluated_sizes(part("minimum", sizes=(3, 6)), 500, **SIZE) == (3, 4, 5, 6, 7, 8, 9)
+    assert evaluated_sizes(part("bridges"), 500, **SIZE) == (4, 5, 6, 7)
+    assert evaluated_sizes(part("minimum", sizes=(3,)), 500, count=8, beyond=1.0) == (3, 4), "at least one beyond"
 
 
 def test_rows_beyond_what_the_model_is_built_for_are_not_asked():
     longest = part("minimum").rows(seed=0, stream="eval", start=0, count=8, knob=7).lengths.max()
-    assert evaluated_sizes(part("minimum", sizes=(3, 6)), SIZE, int(longest)) == (3, 4, 5, 6, 7)
+    assert evaluated_sizes(part("minimum", sizes=(3, 6)), int(longest), **SIZE) == (3, 4, 5, 6, 7)
 
 
 def test_a_size_that_is_a_label_only_is_asked_once():
-    assert evaluated_sizes(part("segments_intersect"), SIZE, 500) == (4,)
+    assert evaluated_sizes(part("segments_intersect"), 500, **SIZE) == (4,)
 
 
 def test_a_run_of_another_task_is_refused(tmp_path):

@@ -13,7 +13,7 @@ from anira.inference import Cost
 from anira.inference.savings import OWN, Decoded
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import find, make_row, make_table
-from anira.paper.cost.make import SIZES, Size, forced_depths, paper_rows, reproduce, rows_of_one_length
+from anira.paper.cost.make import ROWS, forced_depths, paper_rows, reproduce, rows_of_one_length
 from anira.paper.cost.measure import BATCHED, decoding_rows, parameter_rows, preset_labels
 from anira.paper.cost.page import answer, badge, make_page
 from anira.paper.figures import FIGURES
@@ -28,7 +28,7 @@ from anira.tasks.brevo import BrevoConfig
 @pytest.fixture
 def one_task(monkeypatch):
     monkeypatch.setitem(FIGURES, "cost", FIGURES["cost"]._replace(runs=FIGURES["mano-parse-state"].runs))
-    monkeypatch.setitem(SIZES, "smoke", Size({1: 1, 3: 3}, 2))
+    monkeypatch.setitem(ROWS, "smoke", {1: 1, 3: 3})
 
 
 def train(name, out, changes):

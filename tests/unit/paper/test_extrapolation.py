@@ -9,7 +9,7 @@ from tests.measure_support import Planted, write_run
 from tests.training_support import train_tiny
 
 from anira.config import UserError
-from anira.paper.extrapolation.make import SIZES, Size, evaluated_knobs, measured, reproduce
+from anira.paper.extrapolation.make import BEYOND, evaluated_knobs, measured, reproduce
 from anira.paper.extrapolation.page import limit, make_page
 from anira.paper.setting import Setting
 from anira.site import render
@@ -22,10 +22,10 @@ def knob(*seen, maximum=200):
 
 
 def test_knobs_go_from_the_smallest_seen_one_to_beyond_the_largest():
-    assert evaluated_knobs(knob(2, 3, 4), Size(8, 1.5)) == (2, 3, 4, 5, 6)
-    assert evaluated_knobs(knob(2, 3, 4, maximum=5), Size(8, 1.5)) == (2, 3, 4, 5)
-    assert evaluated_knobs(knob(2, 3, maximum=3), Size(8, 1.5)) == (2, 3), "a task that has nothing beyond"
-    assert evaluated_knobs(make_task("mano").knob, SIZES["paper"]) == tuple(range(3, 25))
+    assert evaluated_knobs(knob(2, 3, 4), 1.5) == (2, 3, 4, 5, 6)
+    assert evaluated_knobs(knob(2, 3, 4, maximum=5), 1.5) == (2, 3, 4, 5)
+    assert evaluated_knobs(knob(2, 3, maximum=3), 1.5) == (2, 3), "a task that has nothing beyond"
+    assert evaluated_knobs(make_task("mano").knob, BEYOND["paper"]) == tuple(range(3, 25))
 
 
 def test_four_variants_are_evaluated_beyond_training_once(tmp_path):

@@ -9,7 +9,7 @@ from tests.training_support import train_tiny
 
 from anira.config import UserError
 from anira.paper.figures import FIGURES
-from anira.paper.pareto.make import SIZES, Size, measured, reproduce, rules
+from anira.paper.pareto.make import INSTANCES, THRESHOLDS, measured, reproduce, rules
 from anira.paper.pareto.page import judge_trade, make_page
 from anira.paper.setting import Setting
 from anira.site import render
@@ -22,7 +22,7 @@ RULES = ["mode", "median", "mean", "quantile", "quantile"]
 @pytest.fixture
 def one_task(monkeypatch):
     monkeypatch.setitem(FIGURES, "pareto", FIGURES["pareto"]._replace(runs=MANO))
-    monkeypatch.setitem(SIZES, "smoke", Size(12, (0.25, 1.0)))
+    monkeypatch.setitem(INSTANCES, "smoke", 12)
 
 
 def train(name, out, changes):
@@ -30,9 +30,9 @@ def train(name, out, changes):
 
 
 def test_the_median_is_not_evaluated_twice():
-    for size in SIZES.values():
-        assert 0.5 not in size.thresholds
-        assert len(set(rules(size))) == len(rules(size))
+    for thresholds in THRESHOLDS.values():
+        assert 0.5 not in thresholds
+        assert len(set(rules(thresholds))) == len(rules(thresholds))
 
 
 def test_every_point_is_decoded_again_and_only_once(tmp_path, one_task):

@@ -168,5 +168,5 @@ def test_every_experiment_can_be_loaded(name):
 
 
 def test_an_unknown_experiment_is_refused():
-    with pytest.raises(UserError, match="unknown experiment 'lamo': did you mean 'lano'"):
+    with pytest.raises(UserError, match="unknown figure 'lamo': did you mean 'lano'"):
         load_figure("lamo")

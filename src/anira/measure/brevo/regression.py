@@ -41,7 +41,7 @@ _ALWAYS: Final = (
 
 Found = tuple[str, str, Estimate, Null | None]
 """Quantity, subset, estimate and null of a row."""
-Figure = Callable[[Explained], Floats]
+Value = Callable[[Explained], Floats]
 
 
 def regression_rows(tokens: AnswerTokens, *, seed: int = 0, draws: int = DRAWS) -> Iterator[Row]:
@@ -113,33 +113,33 @@ def _stages(tokens: AnswerTokens, moments: Moments, *, rng: np.random.Generator,
     yield "read_correlation", "all", _defined(explained.correlation(*READ), "constant"), None
 
 
-Figures = Mapping[tuple[str, str], Figure]
+Values = Mapping[tuple[str, str], Value]
 """By quantity and subset."""
 
 
 def _resampled(
-    tokens: AnswerTokens, moments: Moments, figures: Figures, of_argmax: Figures, rng: np.random.Generator, draws: int
+    tokens: AnswerTokens, moments: Moments, values: Values, of_argmax: Values, rng: np.random.Generator, draws: int
 ) -> dict[tuple[str, str], Estimate]:
     """Return all shares of variance with their intervals; the choice of features is not repeated in the resamples."""
     statistics = {
-        "": Shares(moments, list(figures.values()), undefined="the features explain nothing"),
+        "": Shares(moments, list(values.values()), undefined="the features explain nothing"),
         ARGMAX: Shares(moments, list(of_argmax.values()), undefined="the most probable depth is constant"),
     }
     found = bootstrap(statistics, sizes_of(tokens), rng=rng, draws=draws)
-    return dict(zip([*figures, *of_argmax], [*found[""], *found[ARGMAX]], strict=True))
+    return dict(zip([*values, *of_argmax], [*found[""], *found[ARGMAX]], strict=True))
 
 
-def _ablations(kept: Sequence[str], final: Sequence[str]) -> dict[tuple[str, str], Figure]:
+def _ablations(kept: Sequence[str], final: Sequence[str]) -> dict[tuple[str, str], Value]:
     """Return Delta R2 in the model of the first stage, in both final models, and the ratio of the last two."""
-    figures: dict[tuple[str, str], Figure] = {}
+    values: dict[tuple[str, str], Value] = {}
     for name in kept:
-        figures["node_delta", name] = partial(_delta, kept, name, by_group=False)
+        values["node_delta", name] = partial(_delta, kept, name, by_group=False)
     for name in final:
-        figures["final_delta", name] = partial(_delta, final, name, by_group=False)
+        values["final_delta", name] = partial(_delta, final, name, by_group=False)
         if name != SIZE:
-            figures["final_delta_sized", name] = partial(_delta, final, name, by_group=True)
-            figures["final_retention", name] = partial(_retention, final, name)
-    return figures
+            values["final_delta_sized", name] = partial(_delta, final, name, by_group=True)
+            values["final_retention", name] = partial(_retention, final, name)
+    return values
 
 
 def _delta(names: Sequence[str], name: str, explained: Explained, *, by_group: bool) -> Floats:
@@ -152,7 +152,7 @@ def _retention(names: Sequence[str], name: str, explained: Explained) -> Floats:
         return np.where(linear > 0, categorical / linear, np.nan)
 
 
-def _fits(final: Sequence[str], without: Sequence[str]) -> dict[tuple[str, str], Figure]:
+def _fits(final: Sequence[str], without: Sequence[str]) -> dict[tuple[str, str], Value]:
     """Return R2 of whole models; `without` was chosen without READ, which is the target itself at earlier tokens."""
     return {
         ("node_r2", "linear"): lambda one: one.r2(EXPECTED, final),
@@ -165,7 +165,7 @@ def _fits(final: Sequence[str], without: Sequence[str]) -> dict[tuple[str, str],
     }
 
 
-def _argmax(final: Sequence[str]) -> dict[tuple[str, str], Figure]:
+def _argmax(final: Sequence[str]) -> dict[tuple[str, str], Value]:
     """Return R2 for the most probable depth, and what expected depth has more; N is a category."""
     return {
         ("node_r2", "argmax"): lambda one: one.r2(ARGMAX, final, by_group=True),

@@ -32,7 +32,7 @@ _FLAT = 1e-9
 
 
 Added = tuple[Floats, Floats]
-"""What structure adds to state, and state to structure; one number a resample or shuffle."""
+"""What structure adds to state, and state to structure; one number per resample or shuffle."""
 
 
 def state_share(added: Added) -> Floats:

@@ -19,7 +19,7 @@ import polars as pl
 from anira.config import UserError
 from anira.measure.records.loading import Evaluation
 from anira.measure.records.reading import Records
-from anira.measure.splits import splits
+from anira.measure.splits import widest
 from anira.measure.statistics.estimates import Floats, Ints
 from anira.measure.tidy import Labels
 
@@ -82,7 +82,7 @@ def read_answer_tokens(one: Records) -> AnswerTokens:
     tokens = _with_read(_answer_rows(one.evaluation, right))
     return AnswerTokens(
         labels=one.labels,
-        split=next(iter(splits(one.instances))),
+        split=widest(one.instances),
         instances=len(right),
         instance=tokens["instance"].cast(pl.Int64).to_numpy(),
         size=tokens[SIZE].cast(pl.Int64).to_numpy(),

@@ -10,7 +10,7 @@ from anira.measure.claims.paper import PAPER_CLAIMS
 from anira.measure.claims.verdict import BROKEN_NULL, Claim, Evidence, make_claim
 from anira.measure.quantities import quantity
 from anira.measure.statistics.estimates import Estimate, beyond
-from anira.measure.tidy import Row, find
+from anira.measure.tidy import Row, estimate, find
 from anira.records.overrides import is_override, override_words
 
 NOT_LEARNED: Final = "accuracy is not above the majority baseline"
@@ -46,7 +46,11 @@ def judge_pair(
 
 def judge_follows(table: pl.DataFrame) -> list[Claim]:
     """Return for each setting whether depth follows the knob, over its seeds."""
-    return judge_each(table, "follows-complexity", quantity("slope").sentence, _slope)
+
+    def say(run: pl.DataFrame) -> Evidence:
+        return Evidence(run["seed"][0], estimate(find(run, "slope")), obstacle(run))
+
+    return judge_each(table, "follows-complexity", quantity("slope").sentence, say)
 
 
 def judge_less_depth(table: pl.DataFrame, first: str, second: str) -> list[Claim]:
@@ -91,30 +95,16 @@ def is_broken(row: Row) -> bool:
     return row["null_low"] is not None and not row["null_low"] <= 0 <= row["null_high"]
 
 
-def learned(run: pl.DataFrame) -> bool:
-    """Say whether a run is surely better than always giving the commonest answer, at knobs of training."""
-    return above_majority(run)
-
-
-def above_majority(run: pl.DataFrame, *, knob: int | None = None, subset: str = "all") -> bool:
-    """Say whether the whole interval of accuracy lies above the share of the commonest answer."""
+def learned(run: pl.DataFrame, *, knob: int | None = None, subset: str = "all") -> bool:
+    """Say whether a run is surely better than always giving the commonest answer: by default at knobs of training."""
     accuracy, majority = (find(run, name, knob=knob, subset=subset) for name in ("accuracy", "majority"))
     return accuracy["low"] is not None and bool(accuracy["low"] > majority["value"])
-
-
-def estimate(row: Row) -> Estimate:
-    """Return a row's estimate."""
-    return Estimate(row["value"], row["low"], row["high"], row["reason"])
 
 
 def beyond_null(row: Row) -> Estimate:
     """Return how far a row's estimate lies outside the range that there is without any effect, where that is known."""
     found = estimate(row)
     return found if row["null_low"] is None else beyond(found, row["null_low"], row["null_high"])
-
-
-def _slope(run: pl.DataFrame) -> Evidence:
-    return Evidence(run["seed"][0], estimate(find(run, "slope")), obstacle(run))
 
 
 def _less(first: pl.DataFrame, second: pl.DataFrame) -> Evidence:

@@ -1,4 +1,4 @@
-"""Claims about knobs that training has not shown as rules over rows: accuracy drops, and online halting keeps more."""
+"""Rules for claims about knobs beyond training: accuracy drops, and online halting keeps more of it."""
 
 from functools import partial
 
@@ -7,8 +7,6 @@ import polars as pl
 from anira.measure.claims.alignment import (
     EQUAL_ACCURACY,
     NOT_LEARNED,
-    above_majority,
-    estimate,
     judge_each,
     judge_pair,
     learned,
@@ -17,7 +15,7 @@ from anira.measure.claims.verdict import Claim, Evidence
 from anira.measure.extrapolation import BEYOND
 from anira.measure.quantities import quantity
 from anira.measure.sizes import UNSEEN
-from anira.measure.tidy import find
+from anira.measure.tidy import estimate, find
 
 _KEY = "no-generalisation"
 
@@ -51,7 +49,7 @@ def judge_graceful(table: pl.DataFrame, first: str, others: tuple[str, ...]) -> 
 def _drop_beyond(run: pl.DataFrame) -> Evidence:
     drop = find(run, "drop_beyond")
     limit = drop["knob"]
-    why = "" if limit is None or above_majority(run, knob=limit) else f"{NOT_LEARNED} at the largest seen knob"
+    why = "" if limit is None or learned(run, knob=limit) else f"{NOT_LEARNED} at the largest seen knob"
     return Evidence(run["seed"][0], estimate(drop), why)
 
 
@@ -77,7 +75,7 @@ def _unequal(one: pl.DataFrame, two: pl.DataFrame, apart: float | None) -> str:
 
 
 def _guessing(one: pl.DataFrame, two: pl.DataFrame) -> str:
-    if any(above_majority(run, subset=BEYOND) for run in (one, two)):
+    if any(learned(run, subset=BEYOND) for run in (one, two)):
         return ""
     majority = find(one, "majority", subset=BEYOND)["value"]
     against = "" if majority is None else f": {_values(one, two, BEYOND)}, against {majority:.3f}"

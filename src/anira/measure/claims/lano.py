@@ -15,7 +15,7 @@ CLAIM: Final = (
 )
 JUDGED: Final = subset("possible", "predicts", "ops_mul")
 SENTENCES: Final = 0.5
-"""A run of which no larger share of the strings are sentences has not learned the language."""
+"""A run has learned the language if more than this share of its strings are sentences."""
 NOT_COMPARED: Final = "no untrained model has a correlation to compare with"
 
 

@@ -4,10 +4,10 @@ from typing import Final
 
 import polars as pl
 
-from anira.measure.claims.alignment import NOT_LEARNED, estimate, judge_each, learned
+from anira.measure.claims.alignment import NOT_LEARNED, judge_each, learned
 from anira.measure.claims.verdict import SEEDS_NEEDED, Claim, Evidence
 from anira.measure.statistics.estimates import Estimate
-from anira.measure.tidy import find
+from anira.measure.tidy import estimate, find
 
 LARGEST_CHANCE: Final = 0.05 ** (1 / SEEDS_NEEDED)
 """An order that comes by chance more often is uninformative: as many seeds as a verdict needs would all have it in more

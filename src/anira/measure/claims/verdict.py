@@ -22,6 +22,11 @@ class Evidence:
     """Such as an accuracy that is not above the majority baseline: how a model that has not learned the task spends its
     depth is uninformative."""
 
+    @property
+    def unusable(self) -> str:
+        """Why the seed does not count, or an empty text."""
+        return self.estimate.reason or "undefined" if self.estimate.value is None else self.obstacle
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -74,7 +79,7 @@ def judge(evidence: Sequence[Evidence], *, smallest: float = 0.0) -> Verdict:
     >>> judge([Evidence(0, Estimate(0.3, 0.2, 0.4))])
     Verdict(word='inconclusive', reason='1 seed, and 3 are needed')
     """
-    silent = {item.seed: why for item in evidence if (why := _undefined(item.estimate) or item.obstacle)}
+    silent = {item.seed: why for item in evidence if (why := item.unusable)}
     counted = [item for item in evidence if item.seed not in silent]
     if not counted:
         return Verdict("not testable", _each(silent) if silent else "there is no seed")
@@ -106,10 +111,6 @@ def seed_mean(evidence: Sequence[Evidence]) -> Estimate:
         return Estimate(None, reason="no seed can be judged")
     low, high = t_interval(values) or (None, None)
     return Estimate(sum(values) / len(values), low, high, "" if low is not None else "one seed")
-
-
-def _undefined(estimate: Estimate) -> str:
-    return estimate.reason or "undefined" if estimate.value is None else ""
 
 
 def _each(silent: dict[int, str]) -> str:

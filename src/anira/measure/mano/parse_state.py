@@ -21,7 +21,7 @@ from anira.config import UserError
 from anira.measure.effects import CONSTANT, NO_TOKENS, Effect, along, at_equal, effect, least_squares
 from anira.measure.mano.piecewise import BRANCHES, Tokens, fit_branch, parse_shares
 from anira.measure.records.reading import Records
-from anira.measure.splits import splits
+from anira.measure.splits import widest
 from anira.measure.statistics.bootstrap import DRAWS, bootstrap
 from anira.measure.statistics.estimates import Estimate, Floats, Ints
 from anira.measure.statistics.nulls import Null, orders_within
@@ -58,7 +58,7 @@ def parse_state_rows(one: Records, *, seed: int = 0, draws: int = DRAWS) -> Iter
     rng, null_rng = np.random.default_rng(seed).spawn(2)
     shuffled = orders_within(tokens.instance, rng=null_rng) if len(right) else ()
     orders: list[Ints] = [order.astype(np.int32) for order in shuffled]
-    split = next(iter(splits(one.instances)))
+    split = widest(one.instances)
     for measure, depth in depths.items():
         found = chain(
             _states(tokens, depth),

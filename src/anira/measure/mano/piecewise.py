@@ -104,11 +104,11 @@ def parse_shares(tokens: Tokens, depth: Floats, orders: Sequence[Ints]) -> tuple
     both, position = list(columns), list(places)
     models = ([name for name in both if name not in places], position, both)
 
-    def figure(which: int, explained: Explained) -> Floats:
+    def share(which: int, explained: Explained) -> Floats:
         return _five(*(explained.r2(_DEPTH, names) for names in models))[which]
 
     moments = Moments({**columns, _DEPTH: depth}, tokens.instance, np.zeros_like(tokens.instance))
-    statistic = Shares(moments, [partial(figure, i) for i in range(5)], undefined=CONSTANT)
+    statistic = Shares(moments, [partial(share, i) for i in range(5)], undefined=CONSTANT)
     centred = {name: unit(one) for name, one in columns.items()}
     shuffled = shuffled_r2(centred, depth - depth.mean(), models, orders)
     return statistic, _five(*(np.clip(one, 0, 1) for one in shuffled))

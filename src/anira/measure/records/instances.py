@@ -1,4 +1,4 @@
-"""One row an instance with all that its tokens sum up to: what every figure by knob is made from."""
+"""One row per instance with all that its tokens sum up to: what every estimate by knob is made from."""
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ LABELS = ("run_id", "task", "subtask", "variant", "seed", "step", "select", "thr
 
 
 def instance_table(evaluation: Evaluation) -> pl.DataFrame:
-    """Join instances with the sums over their tokens; sorted by knob, so that equal records give equal figures.
+    """Join instances with the sums over their tokens; sorted by knob, so that equal records give equal numbers.
 
     Beside the columns of the instance records: `answer_tokens`, `answer_depth`, `prompt_tokens`, `prompt_depth`
     (numbers of tokens and sums of their exit depth), `expected_tokens`, `expected_depth` (the same for the expected

@@ -2,8 +2,8 @@
 
     runs/mano-anira-o-cpu/1f2e3d4c-s0/records/final/
         evaluation.json           what was asked, whether it is complete, and the check-sums of the tables
-        instances-k003.parquet    one row an instance of knob 3
-        tokens-k003.parquet       one row an input position of those instances
+        instances-k003.parquet    one row per instance of knob 3
+        tokens-k003.parquet       one row per input position of those instances
 
 A task that is several in one has its files by subtask and knob (instances-sort-k004.parquet), and its subtasks are
 never mixed: an evaluation is that of one of them. A folder may be incomplete after an interrupt. It is read all the
@@ -52,7 +52,8 @@ class Evaluation:
         try:
             return frame.collect()
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise UserError(f"cannot read the records in {self.folder}: {_first_line(error)}") from error
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise UserError(f"cannot read the records in {self.folder}: {reason}") from error
 
 
 def load_evaluation(folder: Path, subtask: str | None = None) -> Evaluation:
@@ -114,7 +115,3 @@ def _what_is_missing(asked: Mapping[str, Any], subtask: str, knobs: list[int], h
     if not asked["complete"] and not lines:
         lines = ["the evaluation was not finished: there may be fewer knobs or instances than were asked for"]
     return lines
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

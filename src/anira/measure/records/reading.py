@@ -18,7 +18,7 @@ from anira.measure.records.folders import choose_evaluation, find_evaluations
 from anira.measure.records.instances import instance_table
 from anira.measure.records.loading import Evaluation, find_subtasks, load_evaluation
 from anira.measure.records.stored import read_asked, run_config
-from anira.measure.tidy import Labels
+from anira.measure.tidy import Labels, labels_of
 from anira.records import ASKED
 from anira.records.overrides import forced_depth
 
@@ -112,11 +112,11 @@ def _by_run(folders: Sequence[Path]) -> list[list[Path]]:
     for folder in folders:
         asked = read_asked(folder)
         groups.setdefault((asked["run_id"], asked["step"]), []).append(folder)
-    return [sorted(group, key=_is_main) for group in groups.values()]
 
+    def is_main(folder: Path) -> bool:
+        return folder.name == "final" and not read_asked(folder).get("override")
 
-def _is_main(folder: Path) -> bool:
-    return folder.name == "final" and not read_asked(folder).get("override")
+    return [sorted(group, key=is_main) for group in groups.values()]
 
 
 def _read_run(folders: Sequence[Path], subtask: str) -> RunRecords:
@@ -128,7 +128,7 @@ def _read_run(folders: Sequence[Path], subtask: str) -> RunRecords:
         depth = forced_depth(override)
         if not override or folder == folders[-1]:
             read = _read(folder, subtask)
-            if override:  # whoever asks for this one sees in what way the policy did not choose
+            if override:  # the label says that the policy did not choose
                 read = replace(read, labels=replace(read.labels, select=override))
             own.setdefault((read.labels.select, read.labels.threshold, read.labels.decode), read)
         if depth is not None:
@@ -150,7 +150,7 @@ def read_records(evaluation: Evaluation) -> Records:
     policy = run_config(evaluation.folder).get("model", {}).get("policy", {}).get("name", row["variant"])
     return Records(
         evaluation,
-        Labels(policy=policy, **{name: row[name] for name in Labels.__dataclass_fields__ if name != "policy"}),
+        labels_of({**row, "policy": policy}),
         int(row["full_iterations"] // max(1, row["num_tokens"])),
         instances,
     )

@@ -1,4 +1,4 @@
-"""What a run's folder says about itself: which evaluation lies in a folder, of which run, and whether that is finished.
+"""What a run's folder says about itself: which evaluations it holds, of which run, and whether that run is finished.
 
 Nothing here is believed further than it can be checked: each file has its check-sum, and an evaluation belongs to the
 run whose configuration lies beside it, or is refused.
@@ -73,5 +73,5 @@ def is_finished(run: Path) -> bool:
     final = inside(run, "records", "final")
     if not (final / ASKED).exists():
         return False
-    asked = read_asked(final)
-    return bool(asked["complete"] and asked["step"] == read_config(run).get("steps"))
+    asked, config = read_asked(final), run_config(final)
+    return bool(asked["complete"] and asked["step"] == config.get("steps"))

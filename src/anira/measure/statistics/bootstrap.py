@@ -21,24 +21,24 @@ DRAWS: Final = 1000
 SMALLEST_STRATUM: Final = 10
 _CHUNK = 4_000_000  # weights in memory at a time
 _FEWEST, _WEIGHTS = 200, 50_000_000
-"""Of very many instances fewer resamples are drawn, so that no more weights than these are, but not fewer than 200: the
-ends of an interval are then good to a tenth of its width, and the interval is narrow."""
+"""With very many instances fewer resamples are drawn, to stay below this number of weights, but at least 200: the ends
+of an interval are then good to a tenth of its width, and the interval is narrow."""
 
 
 class Statistic(Protocol):
-    """One or several figures as a function of how often each instance counts."""
+    """One or several values as a function of how often each instance counts."""
 
     undefined: str
-    """The reason to give where the figure is NaN."""
+    """The reason to give where a value is NaN."""
 
     def __call__(self, weights: Floats) -> Floats:
-        """Map weights (instances, resamples) to figures (figures, resamples), NaN where undefined."""
+        """Map weights (instances, resamples) to values (values, resamples), NaN where undefined."""
 
 
 def bootstrap(
     statistics: Mapping[str, Statistic], strata: Ints, *, rng: np.random.Generator, draws: int = DRAWS
 ) -> dict[str, list[Estimate]]:
-    """Return every figure of every statistic with its interval; all of them see the same resamples.
+    """Return every value of every statistic with its interval; all of them see the same resamples.
 
     `strata` (instances,) is the knob of each instance: the evaluation fixed how many instances a knob has, so they are
     resampled within it.
@@ -58,7 +58,7 @@ def bootstrap(
 
 
 def resampled(statistic: Statistic, strata: Ints, *, rng: np.random.Generator, draws: int) -> Estimate:
-    """Return the one figure of a statistic with its interval."""
+    """Return the one value of a statistic with its interval."""
     (estimate,) = bootstrap({"": statistic}, strata, rng=rng, draws=draws)[""]
     return estimate
 

@@ -51,7 +51,7 @@ class Moments:
 
 
 class Explained:
-    """R2 of any linear model over the columns, one number a resample."""
+    """R2 of any linear model over the columns, one number per resample."""
 
     def __init__(self, index: Mapping[str, int], *, total: Floats, within: Floats) -> None:
         self._index, self._total, self._within = index, total, within
@@ -93,15 +93,15 @@ class Explained:
 
 
 class Shares:
-    """Figures made of R2, as a statistic for `bootstrap`: all of them see the same moments."""
+    """Values made of R2, as a statistic for `bootstrap`: all of them see the same moments."""
 
-    def __init__(self, moments: Moments, figures: Sequence[Callable[[Explained], Floats]], *, undefined: str) -> None:
-        self._moments, self._figures, self.undefined = moments, figures, undefined
+    def __init__(self, moments: Moments, values: Sequence[Callable[[Explained], Floats]], *, undefined: str) -> None:
+        self._moments, self._values, self.undefined = moments, values, undefined
 
     def __call__(self, weights: Floats) -> Floats:
-        """Return every figure in every resample."""
+        """Return every value in every resample."""
         explained = self._moments.explained(weights)
-        return np.stack([figure(explained) for figure in self._figures])
+        return np.stack([value(explained) for value in self._values])
 
 
 def shuffled_r2(

@@ -16,7 +16,6 @@ from anira.measure.statistics.estimates import LEVEL, Floats, Ints
 
 NULL_DRAWS: Final = 200
 """Shuffles behind a null: enough to see whether it covers zero; its ends are good to a tenth of its width."""
-_ERRORS = 4  # standard errors that a mean of zero may be off by chance
 
 
 @dataclass(frozen=True)
@@ -26,22 +25,14 @@ class Null:
     mean: float
     low: float
     high: float
-    covers_zero: bool
-    """Whether zero lies in the interval or, where few instances make it lopsided, whether the mean is zero by the error
-    of the shuffling."""
-
-    def text(self, digits: int = 2) -> str:
-        """Write the mean and the interval with so many decimals."""
-        return f"{self.mean:z.{digits}f} [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
 
     @staticmethod
     def of(values: Floats) -> "Null | None":
         """Return the null that these shuffles show, or None where the statistic is undefined."""
         if np.isnan(values).any():
             return None
-        mean, error = float(values.mean()), float(values.std()) / np.sqrt(len(values))
         low, high = map(float, np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
-        return Null(mean, low, high, bool(low <= 0 <= high or abs(mean) <= _ERRORS * error))
+        return Null(float(values.mean()), low, high)
 
 
 def knob_nulls(knob: Floats, depth: Floats, *, rng: np.random.Generator) -> tuple[Null | None, Null | None]:

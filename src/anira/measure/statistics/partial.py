@@ -10,7 +10,7 @@ _FLAT = 1e-12  # a share of the variance of the ranks below this is rounding
 
 
 class GivenPosition:
-    """Two figures: the rank correlation of probe and depth, and the one that is left when the position is held fixed.
+    """Two values: the rank correlation of probe and depth, and the one that is left when the position is held fixed.
 
     The second is (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2)): the correlation of what a linear fit on the
     ranks of the position leaves of the ranks of both. Ranks are recomputed in every resample, as in Spearman.

@@ -25,7 +25,7 @@ from anira.measure.records.reading import Records, read_records
 from anira.measure.records.stored import run_config
 from anira.measure.statistics.bootstrap import DRAWS
 from anira.measure.statistics.estimates import Estimate, proportion
-from anira.measure.tidy import Labels, Row, make_row, make_table
+from anira.measure.tidy import Row, estimate, make_row, make_table
 from anira.measure.training.metrics import batch_lines, evaluation_lines, read_metrics
 from anira.measure.training.order import order_rows
 from anira.measure.training.phases import phase_rows
@@ -64,7 +64,7 @@ def depth_intervals(run: Path, *, rng: np.random.Generator, draws: int = DRAWS) 
     folders = [one for one in subfolders(inside(run, "records")) if re.fullmatch(r"step-\d+|final", one.name)]
     rows = (row for one in folders for row in depth_rows(read_records(load_evaluation(one)), rng=rng, draws=draws))
     return {
-        (row["step"], row["knob"]): Estimate(row["value"], row["low"], row["high"], row["reason"])
+        (row["step"], row["knob"]): estimate(row)
         for row in rows
         if (row["quantity"], row["subset"]) == ("depth", "answer") and row["knob"] is not None
     }
@@ -74,12 +74,8 @@ def _curve_rows(final: Records, evaluations: pl.DataFrame, depths: Mapping[tuple
     """Yield accuracy and depth at each knob of each evaluation."""
     splits = dict(final.instances.select("knob", "split").unique().iter_rows())
     for step, knob, n, accuracy, depth, expected in evaluations.iter_rows():
-        row = partial(make_row, _at(final.labels, step), n=n, knob=knob, split=splits.get(knob, "seen"))
+        row = partial(make_row, replace(final.labels, step=step), n=n, knob=knob, split=splits.get(knob, "seen"))
         yield row("accuracy", proportion(round(accuracy * n), n))
         yield row("depth", depths.get((step, knob), Estimate(depth, reason=NO_RECORDS)), subset="answer")
         if expected is not None:
             yield row("expected_depth", Estimate(expected), subset="answer")
-
-
-def _at(labels: Labels, step: int) -> Labels:
-    return replace(labels, step=step)

@@ -49,14 +49,14 @@ def read_metrics(run: Path) -> Metrics:
 
 
 def evaluation_lines(metrics: Metrics) -> pl.DataFrame:
-    """Return evaluations, one row a step and knob: step, knob, instances, accuracy, depth, expected_depth."""
+    """Return evaluations, one row per step and knob: step, knob, instances, accuracy, depth, expected_depth."""
     table = _table((line for line in metrics if line.get("kind") == "eval"), _EVALUATIONS)
     whole = table.drop_nulls(["step", "knob", "instances", "accuracy", "depth"])
     return whole.unique(["step", "knob"], keep="last").sort("step", "knob")
 
 
 def batch_lines(metrics: Metrics) -> pl.DataFrame:
-    """Return logged batches of training, one row a step: step, depth (of answer tokens, as drawn), gamma."""
+    """Return logged batches of training, one row per step: step, depth (of answer tokens, as drawn), gamma."""
     table = _table((line for line in metrics if line.get("kind") == "train"), _BATCHES)
     return table.drop_nulls(["step", "depth"]).unique("step", keep="last").sort("step")
 

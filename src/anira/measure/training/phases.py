@@ -59,7 +59,7 @@ def phase_rows(labels: Labels, batches: pl.DataFrame, evaluations: pl.DataFrame)
 def _parts(depth: Floats, means: Floats, highest: int) -> dict[str, Estimate]:
     """Return depth at the start, at the peak and at the end, and what it rises and falls by.
 
-    Each is a weighted sum of blocks and, so many times, the first batch.
+    Each is a weighted sum of blocks, plus or minus the first batch where it takes part.
     """
     single = np.eye(len(means))
     level, end = single[_after(highest, len(means))], single[-1]

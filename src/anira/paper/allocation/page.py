@@ -32,7 +32,7 @@ def make_page(found: Found) -> Page:
             order=map(setting_name, follows),
         ),
         verdicts=[claim_note(claim) for claim in (*follows, *less)],
-        sections=[knob_section(task, is_open=i == 0) for i, task in enumerate(tasks(found))],
+        sections=[knob_section(task) for task in tasks(found)],
     )
 
 

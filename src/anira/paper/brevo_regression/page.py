@@ -1,6 +1,7 @@
 """The page: which features of a node explain the depth that was spent on it, and whether structure or state does."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import polars as pl
@@ -10,9 +11,9 @@ from anira.measure.brevo.regression import OTHER_READING, SHOWN, STACKED
 from anira.measure.brevo.tokens import FEATURES
 from anira.paper.brevo_regression.reported import PAPER
 from anira.paper.found import Found
-from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, Tone, amount
+from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, Tone, amount, table_part
 from anira.site.charts import MARKS, interval_part, labelled
-from anira.site.tables import MEANS, Column, estimate_cell, estimate_table
+from anira.site.tables import MEANS, Column, estimate_table
 from anira.site.verdicts import NAMES, claim_note, shown
 
 _GROUPS: Final = {"structure": "structure adds", "state": "state of the search adds"}
@@ -77,14 +78,20 @@ def make_page(found: Found) -> Page:
         title="BREVO: does ANIRA-E follow the structure of the graph, and ANIRA-O the search?",
         badge=Badge(words[0], _TONES.get(words[0], "open")),
         answer=_answer(found),
-        lead=_intervals(found, groups, "groups", "What structure and state add to each other"),
+        lead=_intervals(
+            found,
+            groups,
+            "groups",
+            "What structure and state add to each other",
+            "share of the variance of depth within instances",
+        ),
         verdicts=[claim_note(claim, "ANIRA-O against ANIRA-E") for claim in claims],
         sections=[
             _coefficients(found),
             Section(
                 title="Structure or state?",
                 parts=[
-                    estimate_table(found.seeds, variants, _GROUP_COLUMNS, title=title, first="model", caption=MEANS),
+                    estimate_table(found.seeds, variants, _GROUP_COLUMNS, title=title, caption=MEANS),
                     _shares(found, variants),
                 ],
             ),
@@ -97,6 +104,8 @@ def make_page(found: Found) -> Page:
 def _answer(found: Found) -> list[str]:
     """Say the verdict, how little it rests on, and how much N and place explain without any feature."""
     claim = next(iter(found.claims["e-structure-o-state"]), None)
+    added, alone = [("group_r2", group) for group in _GROUPS], (("node_r2", "by_both"), ("node_r2", "probes"))
+    fits = found.runs.filter(pl.col("value").is_null(), quantity="node_r2", subset="categorical")
     first = (
         f"That ANIRA-E follows structure and ANIRA-O the state of the search is {claim.verdict.word}: "
         f"{claim.verdict.reason}."
@@ -105,38 +114,21 @@ def _answer(found: Found) -> list[str]:
     )
     return [
         first,
-        f"Of the variance within instances structure and state add: {_two(found, 'group_r2', *_GROUPS)}.",
-        "Graph size and place in the answer alone explain, and all features with N: "
-        f"{_two(found, 'node_r2', 'by_both', 'probes')}.",
-        *_missing(found),
+        f"Of the variance within instances structure and state add: {found.each(*added)}.",
+        f"Graph size and place in the answer alone explain, and all features with N: {found.each(*alone)}.",
+        *(f"{row['run_id']} has no fit: {row['reason']}." for row in fits.iter_rows(named=True)),
     ]
 
 
-def _two(found: Found, what: str, *subsets: str) -> str:
-    """Write two estimates of each model."""
-    values = {
-        name: [estimate_cell(found.row(what, subset=subset, **labels)).text for subset in subsets]
-        for name, labels in shown(found.seeds).items()
-    }
-    return "; ".join(f"{name} {' and '.join(own)}" for name, own in values.items())
-
-
-def _missing(found: Found) -> list[str]:
-    """Say which runs have nothing to fit, and why."""
-    rows = found.runs.filter(quantity="node_r2", subset="categorical").filter(pl.col("value").is_null())
-    return [f"{row['run_id']} has no fit: {row['reason']}." for row in rows.iter_rows(named=True)]
-
-
-def _intervals(found: Found, keys: Mapping[tuple[str, str, str], str], name: str, title: str) -> ChartPart | None:
+def _intervals(
+    found: Found, keys: Mapping[tuple[str, str, str], str], name: str, title: str, axis: str
+) -> ChartPart | None:
     """Return estimates by variant, quantity and subset one below the other; None where there are none."""
     return interval_part(
         labelled(found.both, keys, _KEY),
         name=name,
         title=title,
-        axis={
-            "groups": "share of the variance of depth within instances",
-            "effects": "iterations for one more of the feature, at equal N",
-        }[name],
+        axis=axis,
         order=keys.values(),
         caption=_CAPTION,
         paper={label: PAPER[key[0]].get(key[1], {}).get(key[2]) for key, label in keys.items()},
@@ -146,13 +138,14 @@ def _intervals(found: Found, keys: Mapping[tuple[str, str, str], str], name: str
 
 def _coefficients(found: Found) -> Section:
     keys = {(one, "node_effect", name): f"{NAMES[one]}: {FEATURES[name]}" for name in SHOWN for one in NAMES}
-    chart = _intervals(found, keys, "effects", "The paper's four features")
+    axis = "iterations for one more of the feature, at equal N"
+    chart = _intervals(found, keys, "effects", "The paper's four features", axis)
     tables = [
         _effects(found, SHOWN, "", "The paper's four features, frontier as the nodes that are ready"),
         _effects(found, STACKED, OTHER_READING, "The same, frontier as the nodes that were met"),
     ]
     text = [] if chart else ["No run has a fit, so there is nothing to draw."]
-    return Section(title="Coefficients", text=text, parts=[*([chart] if chart else []), *tables], open=True)
+    return Section(title="Coefficients", text=text, parts=[*([chart] if chart else []), *tables])
 
 
 def _effects(found: Found, names: Sequence[str], ending: str, title: str) -> TablePart:
@@ -169,8 +162,7 @@ def _shares(found: Found, variants: Mapping[str, Any]) -> TablePart:
     """Return the state's share in each model, and the gap between the two."""
     gap = {"quantity": "state_share_gap"}
     subjects = {**variants, "ANIRA-O less ANIRA-E, points": gap, "the same, shuffled": {**gap, "null": True}}
-    title = "The state's share of the two"
-    return estimate_table(found.seeds, subjects, _SHARES, title=title, first="model", caption=MEANS)
+    return estimate_table(found.seeds, subjects, _SHARES, title="The state's share of the two", caption=MEANS)
 
 
 def _explained(found: Found, variants: Mapping[str, Any]) -> TablePart:
@@ -194,24 +186,21 @@ def _explained(found: Found, variants: Mapping[str, Any]) -> TablePart:
 
 
 def _stages(found: Found, name: str) -> TablePart:
-    """Return what became of each feature; the remark of a cell says in how many seeds it did not come so far."""
+    """Return what became of each feature; the remark of a cell says in how many seeds it was dropped earlier."""
     variant = shown(found.seeds)[name]["variant"]
-    rows = []
-    for feature, words in FEATURES.items():
-        cells = []
-        for column in _STAGES:
-            cell, paper = (
-                column.cell(found.seeds, {"subset": feature, "variant": variant}),
-                _paper(variant, column.quantity, feature),
-            )
-            small = cell.small if paper.text == "-" else f"{cell.small} paper {paper.text}"
-            cells.append(Cell(cell.text, small, cell.remark))
-        rows.append([Cell(words), *cells])
-    head = [Cell("feature"), *(column.head for column in _STAGES)]
-    caption = "Means over those seeds in which a feature came so far; pointing at a cell says in how many it did not."
-    return TablePart(title=f"{name}: four stages", caption=caption, head=head, rows=rows)
+
+    def stage(column: Column, feature: str) -> Cell:
+        cell = column.cell(found.seeds, {"subset": feature, "variant": variant})
+        paper = _paper(variant, column.quantity, feature)
+        return cell if paper == "-" else replace(cell, small=f"{cell.small} paper {paper}")
+
+    rows = [[words, *(stage(column, feature) for column in _STAGES)] for feature, words in FEATURES.items()]
+    caption = (
+        "Means over the seeds in which a feature reached the stage; pointing at a cell says in how many it did not."
+    )
+    return table_part(f"{name}: four stages", ["feature", *(one.head for one in _STAGES)], rows, caption=caption)
 
 
-def _paper(variant: str, what: str, subset: str) -> Cell:
+def _paper(variant: str, what: str, subset: str) -> str:
     value = PAPER[variant].get(what, {}).get(subset)
-    return Cell("-" if value is None else amount(value, quantity(what)))
+    return "-" if value is None else amount(value, quantity(what))

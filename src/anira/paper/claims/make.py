@@ -29,13 +29,16 @@ def reproduce(setting: Setting) -> Outcome:
         raise UserError(f"{setting.out / name}.json is of scale {scale}, not {setting.scale}: use another --out")
     judged = [_judged(key, made) for key in PAPER_CLAIMS]
     missing = [name for name in FIGURES if name not in (NAME, *made)]
+    verdicts = {
+        one.key: {"verdict": one.verdict.word, "reason": one.verdict.reason, "rule": one.paper.rule} for one in judged
+    }
     return write_figure(
         setting,
         NAME,
         make_page(judged, missing),
         {f"{NAME}.csv": claims_table(judged)},
         runs=[],
-        beside={"verdicts": {one.key: _verdict(one) for one in judged}},
+        beside={"verdicts": verdicts},
     )
 
 
@@ -57,7 +60,3 @@ def _claims(name: str, stored: Sequence[dict[str, Any]]) -> list[Claim]:
         return [from_dict(Claim, one) for one in stored]
     except UserError as error:
         raise UserError(f"{name}.json has claims of another form; make it again with anira reproduce {name}") from error
-
-
-def _verdict(one: JudgedClaim) -> dict[str, str]:
-    return {"verdict": one.verdict.word, "reason": one.verdict.reason, "rule": one.paper.rule}

@@ -9,7 +9,7 @@ import polars as pl
 
 from anira.measure.claims.paper import PAPER_CLAIMS, PaperClaim, combine
 from anira.measure.claims.verdict import Claim, Evidence, Verdict, seed_mean
-from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, Tone
+from anira.site import Badge, Cell, ChartPart, Page, Section, Tone, table_part
 from anira.site.charts import interval_part
 from anira.site.style import GREY
 
@@ -100,33 +100,31 @@ def claims_table(judged: Sequence[JudgedClaim]) -> pl.DataFrame:
 
 
 def _all(judged: Sequence[JudgedClaim]) -> Section:
-    head = [Cell("claim"), Cell("verdict"), Cell("settings"), Cell("pages")]
     rows = []
     for one in judged:
         pages = list(dict.fromkeys(page for page, _ in one.settings))
         link = Cell(", ".join(pages) or "-", link=f"{pages[0]}.html" if pages else "")
-        said = [Cell(one.verdict.word), Cell(one.verdict.reason, wrap=True)]
-        rows.append([Cell(one.paper.sentence, wrap=True), *said, link])
-    return Section(title="All claims", parts=[TablePart(title="All claims", head=head, rows=rows)], open=True)
+        said = Cell(one.verdict.reason, wrap=True)
+        rows.append([Cell(one.paper.sentence, wrap=True), one.verdict.word, said, link])
+    table = table_part("All claims", ["claim", "verdict", "settings", "pages"], rows)
+    return Section(title="All claims", parts=[table])
 
 
 def _section(one: JudgedClaim) -> Section:
-    head = [Cell("setting"), Cell("verdict"), Cell("because"), Cell("measured"), Cell("page")]
     rows = [
         [
-            Cell(claim.experiment),
-            Cell(claim.verdict.word),
+            claim.experiment,
+            claim.verdict.word,
             Cell(claim.verdict.reason, wrap=True),
             Cell(claim.text, wrap=True),
             Cell(page, link=f"{page}.html"),
         ]
         for page, claim in one.settings
     ]
-    shrunk = [[Cell(task), Cell(", ".join(own), wrap=True)] for task, own in one.shrunk.items() if own]
-    here = [Cell("task"), Cell("here, and in brackets in the paper")]
+    shrunk = [[task, Cell(", ".join(own), wrap=True)] for task, own in one.shrunk.items() if own]
     tables = [
-        TablePart(title="Setting by setting", head=head, rows=rows),
-        TablePart(title="What was shrunk", head=here, rows=shrunk),
+        table_part("Setting by setting", ["setting", "verdict", "because", "measured", "page"], rows),
+        table_part("What was shrunk", ["task", "here, and in brackets in the paper"], shrunk),
     ]
     chart = _chart(one)
     return Section(

@@ -6,8 +6,9 @@ algorithm: the commonest answer, and the input copied.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import polars as pl
 
@@ -18,9 +19,9 @@ from anira.measure import DRAWS, measure
 from anira.measure.claims.alignment import judge_follows
 from anira.measure.claims.extrapolation import judge_drops
 from anira.measure.records.stored import read_asked
-from anira.measure.sizes import labels, unseen_rows
+from anira.measure.sizes import unseen_rows
 from anira.measure.statistics.estimates import Estimate
-from anira.measure.tidy import Row, make_row, make_table
+from anira.measure.tidy import Row, labels_of, make_row, make_table
 from anira.paper.clrs.page import WITHOUT_SIZE, make_page
 from anira.paper.files import evaluated, file_of_run
 from anira.paper.found import Found, found_in
@@ -34,18 +35,10 @@ from anira.training import RunFolder
 NAME: Final = "clrs"
 
 
-class Size(NamedTuple):
-    """How much is evaluated."""
-
-    instances: int
-    """Per subtask and size."""
-    beyond: float
-    """Sizes go to the largest seen one times this."""
-
-
-SIZES: Final = {"smoke": Size(16, 1.25), "cpu": Size(1000, 1.3), "paper": Size(200, 1.3)}
-
-
+INSTANCES: Final = {"smoke": 16, "cpu": 1000, "paper": 200}
+"""Per subtask and size."""
+BEYOND: Final = {"smoke": 1.25, "cpu": 1.3, "paper": 1.3}
+"""Sizes go to the largest seen one times this."""
 Cells = Mapping[tuple[str, int], Baselines]
 """What needs no algorithm, by subtask and size."""
 
@@ -57,7 +50,7 @@ def reproduce(setting: Setting) -> Outcome:
     left_out: dict[str, None] = {}
     for run in runs:
         task = cast("Clrs", RunFolder(run.folder).read_config().make_task())
-        made = _evaluations(run, task, SIZES[setting.scale], setting)
+        made = _evaluations(run, task, setting)
         folders += made
         baselines[str(read_asked(made[-1])["run_id"])] = _baselines(run, task, made[-1], setting)
         left_out |= dict.fromkeys(f"{name} {size}" for name, size in task.left_out)
@@ -87,30 +80,28 @@ def _baseline_rows(table: pl.DataFrame, baselines: Mapping[str, Cells]) -> Itera
         for name, value in (("usual_answer", one.majority), ("copied_input", one.copy)):
             if value is not None:
                 place = {"n": row["n"], "split": row["split"], "knob": row["knob"]}
-                yield make_row(labels(row), name, Estimate(value), **place)
+                yield make_row(labels_of(row), name, Estimate(value), **place)
 
 
-def evaluated_sizes(part: Clrs, size: Size, max_length: int) -> tuple[int, ...]:
+def evaluated_sizes(part: Clrs, max_length: int, *, count: int, beyond: float) -> tuple[int, ...]:
     """Return the sizes of one subtask: the seen ones, all between, and beyond as far as rows fit the model."""
     seen = part.knob.seen
     if part.subtask in WITHOUT_SIZE:
         return seen[:1]
-    beyond = range(seen[-1] + 1, max(int(seen[-1] * size.beyond), seen[-1] + 1) + 1)
-    fitting = [
-        knob
-        for knob in beyond
-        if part.rows(seed=0, stream="eval", start=0, count=size.instances, knob=knob).lengths.max() <= max_length
-    ]
+    larger = range(seen[-1] + 1, max(int(seen[-1] * beyond), seen[-1] + 1) + 1)
+    rows = partial(part.rows, seed=0, stream="eval", start=0, count=count)
+    fitting = [knob for knob in larger if rows(knob=knob).lengths.max() <= max_length]
     return (*range(seen[0], seen[-1] + 1), *fitting)
 
 
-def _evaluations(run: UsedRun, task: Clrs, size: Size, setting: Setting) -> list[Path]:
+def _evaluations(run: UsedRun, task: Clrs, setting: Setting) -> list[Path]:
     """Return an evaluation at seen sizes for each forced depth, and last that of all sizes."""
     longest = RunFolder(run.folder).read_config().max_length
-    knobs = {part.subtask: evaluated_sizes(part, size, longest) for part in task.parts()}
-    wanted = EvaluationConfig(knobs=knobs, count=size.instances)
-    *forced, _ = forced_evaluations(run, setting, size.instances)
-    return [*forced, evaluated(run, f"sizes-n{size.instances}", wanted, setting)]
+    size: dict[str, Any] = {"count": INSTANCES[setting.scale], "beyond": BEYOND[setting.scale]}
+    knobs = {part.subtask: evaluated_sizes(part, longest, **size) for part in task.parts()}
+    wanted = EvaluationConfig(knobs=knobs, count=size["count"])
+    *forced, _ = forced_evaluations(run, setting, wanted.count)
+    return [*forced, evaluated(run, f"sizes-n{wanted.count}", wanted, setting)]
 
 
 def _baselines(run: UsedRun, task: Clrs, sizes: Path, setting: Setting) -> Cells:

@@ -105,7 +105,7 @@ def _overview(found: Found) -> Section:
         _table(found, _ACCURACY, "Accuracy", ""),
         _table(found, _DEPTH, "Depth", " R2: share of the variance of answer depth that its means explain."),
     ]
-    return Section(title="All subtasks", text=text, parts=[*([drops] if drops else []), *tables], open=True)
+    return Section(title="All subtasks", text=text, parts=[*([drops] if drops else []), *tables])
 
 
 def _table(found: Found, columns: tuple[Column, ...], title: str, more: str) -> TablePart:
@@ -150,7 +150,7 @@ def _marked(part: ChartPart, seeds: pl.DataFrame, *, with_baselines: bool = Fals
         rows = seeds.filter(pl.col("quantity").is_in(list(_BASELINES))).drop_nulls("knob")
         named = rows.with_columns(baseline=pl.col("quantity").replace(_BASELINES))
         dashes = alt.StrokeDash("baseline:N", title="without the algorithm")
-        line = alt.Chart(named.unique(["baseline", "knob"])).mark_line(color=GREY)
+        line = alt.Chart(named.unique(["baseline", "knob"], maintain_order=True)).mark_line(color=GREY)
         layers.append(line.encode(x="knob:Q", y="value:Q", strokeDash=dashes, tooltip=["baseline:N", "value:Q"]))
     return replace(part, chart=alt.layer(*layers), caption=caption)
 

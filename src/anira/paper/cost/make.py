@@ -5,8 +5,7 @@ decisions. Beside them stand the ratios that are expected of the core, d/D and (
 parameters.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -33,25 +32,18 @@ NAME: Final = "cost"
 MOST_DEPTHS: Final = 6
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much is decoded."""
-
-    rows: Mapping[int, int]
-    """Batch size -> rows that are decoded, so many at once."""
-    repeats: int
-
-
-SIZES: Final = {"smoke": Size({1: 1, 4: 4}, 2), "cpu": Size({1: 2, 16: 16}, 11), "paper": Size({1: 2, 16: 16}, 11)}
+ROWS: Final = {"smoke": {1: 1, 4: 4}, "cpu": {1: 2, 16: 16}, "paper": {1: 2, 16: 16}}
+"""Batch size -> number of rows that are decoded in batches of this size."""
+REPEATS: Final = {"smoke": 2, "cpu": 11, "paper": 11}
 
 
 def reproduce(setting: Setting) -> Outcome:
     """Make cost.html, .csv and .json."""
-    runs, size = figure_runs(NAME, setting), SIZES[setting.scale]
-    rows = [row for run in runs for row in _run_rows(run, size, setting)]
+    runs = figure_runs(NAME, setting)
+    rows = [row for run in runs for row in _run_rows(run, setting)]
     facts = {**machine(), "torch": torch.__version__, "threads": 1}
     where = ", ".join(f"{value}" if name in ("cpu", "system") else f"{name} {value}" for name, value in facts.items())
-    where = f"{where}; CPU time of one thread, {size.repeats} repeats in turns."
+    where = f"{where}; CPU time of one thread, {REPEATS[setting.scale]} repeats in turns."
     found = found_in(make_table([*rows, *paper_rows()]), machine=where)
     return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs)
 
@@ -66,15 +58,15 @@ def paper_rows() -> Iterator[Row]:
             yield from parameter_rows(preset_labels(name, task, variant), *counts, subset="paper")
 
 
-def _run_rows(run: UsedRun, size: Size, setting: Setting) -> Iterator[Row]:
+def _run_rows(run: UsedRun, setting: Setting) -> Iterator[Row]:
     config, model, _ = load_run(run.folder, None)
-    task = config.make_task()
-    ids = rows_of_one_length(task, max(size.rows.values()))
+    task, rows = config.make_task(), ROWS[setting.scale]
+    ids = rows_of_one_length(task, max(rows.values()))
     depths = forced_depths(model.config.max_depth)
     setting.tell(f"{run.preset}: decoding {len(ids)} rows of {ids.shape[1]} tokens")
     final = read_final(run.folder)
-    for batch, count in size.rows.items():
-        found = measure_decoding(model, ids[:count], batch=batch, depths=depths, repeats=size.repeats)
+    for batch, count in rows.items():
+        found = measure_decoding(model, ids[:count], batch=batch, depths=depths, repeats=REPEATS[setting.scale])
         yield from decoding_rows(final.labels, found, batch=batch, knob=task.knob.seen[-1])
     yield from record_rows(final)
     yield from parameter_rows(final.labels, *count_parameters(model.config))

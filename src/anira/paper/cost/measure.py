@@ -20,7 +20,7 @@ from anira.measure.statistics.bootstrap import DRAWS
 from anira.measure.statistics.estimates import Estimate
 from anira.measure.tidy import Labels, Row, make_row
 
-BATCHED: Final = "in a batch an iteration takes its time if one row needs it: times of forced depths do not add up"
+BATCHED: Final = "in a batch an iteration runs if one row needs it: times of forced depths do not add up"
 BATCH: Final = "batch-"
 
 

@@ -58,7 +58,7 @@ def make_page(found: Found) -> Page:
         answer=answer(found),
         lead=ChartPart(name="saved", title=title, chart=saved_chart(found), caption=_LINES),
         sections=[
-            *(_section(found.part(task=task), is_open=i == 0) for i, task in enumerate(tasks)),
+            *(_section(found.part(task=task)) for task in tasks),
             _records(found),
             _parameters(found),
             Section(title="Where it was measured", text=[found.words["machine"]]),
@@ -99,7 +99,7 @@ def _span(found: Found, name: str) -> str:
     return " to ".join(ends)
 
 
-def _section(found: Found, *, is_open: bool) -> Section:
+def _section(found: Found) -> Section:
     title, repeated = found.task.upper(), "Intervals are about repeating the measurement."
     means, single = (_subjects(found, seeds=seeds) for seeds in (False, True))
     ways: Subjects = {
@@ -117,7 +117,6 @@ def _section(found: Found, *, is_open: bool) -> Section:
             _table(found.seeds, ways, _MEASURED, f"{title}: own and forced depths", MEANS, ("model", "depths")),
             _table(found.runs, single, _MEASURED, f"{title}: measured, each run", repeated, ("run",)),
         ],
-        open=is_open,
     )
 
 
@@ -163,7 +162,7 @@ def _models(found: Found, subset: str) -> Subjects:
 def _records(found: Found) -> Section:
     caption = f"{MEANS} Shares are of the same model with every token at full depth and its decider asked."
     title = "All tokens of the last evaluation, counted"
-    table = estimate_table(found.seeds, _models(found, "all"), _RECORDS, title=title, first="model", caption=caption)
+    table = estimate_table(found.seeds, _models(found, "all"), _RECORDS, title=title, caption=caption)
     return Section(title="All evaluated tokens, from the records", parts=[table])
 
 
@@ -176,7 +175,6 @@ def _parameters(found: Found) -> Section:
             _models(found, subset),
             [Column(name, title, subset) for name, title in _SIZES.items()],
             title=title,
-            first="model",
             caption=caption,
         )
         for subset, (title, caption) in parts.items()

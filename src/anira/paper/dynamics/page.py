@@ -66,7 +66,7 @@ def make_page(found: Found) -> Page:
             for claim in found.claims[key]
         ],
         sections=[
-            *(_section(found.part(task=task), is_open=i == 0) for i, task in enumerate(dict(pairs))),
+            *(_section(found.part(task=task)) for task in dict(pairs)),
             *(section for section in curves if section.parts),
         ],
     )
@@ -106,7 +106,7 @@ def _lead(found: Found) -> ChartPart | None:
     return ChartPart(name="order", title="The step at which each size is learned", chart=chart, caption=caption)
 
 
-def _section(found: Found, *, is_open: bool) -> Section:
+def _section(found: Found) -> Section:
     """Return depth over training, the order of sizes and the phases of one task."""
     means = {_VARIANTS[variant]: {"variant": variant} for _, variant in settings(found)}
     single = {
@@ -126,7 +126,6 @@ def _section(found: Found, *, is_open: bool) -> Section:
             _order_table(found.runs, single, f"{title}: when each run learned each size", "run"),
             _phase_table(found.runs, single, f"{title}: the phases of each run", "run"),
         ],
-        open=is_open,
     )
 
 

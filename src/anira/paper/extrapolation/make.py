@@ -7,7 +7,7 @@ of what is asked.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
@@ -29,41 +29,35 @@ from anira.training import RunFolder
 NAME: Final = "extrapolation"
 
 
-class Size(NamedTuple):
-    """How much is evaluated."""
-
-    instances: int
-    """Per knob."""
-    beyond: float
-    """Knobs go to the largest seen one times this."""
-
-
-SIZES: Final = {"smoke": Size(16, 2.0), "cpu": Size(1000, 2.0), "paper": Size(1000, 1.5)}
+INSTANCES: Final = {"smoke": 16, "cpu": 1000, "paper": 1000}
+"""Per knob."""
+BEYOND: Final = {"smoke": 2.0, "cpu": 2.0, "paper": 1.5}
+"""Knobs go to the largest seen one times this."""
 
 
 def reproduce(setting: Setting) -> Outcome:
     """Make extrapolation.html, .csv and .json."""
     runs = figure_runs(NAME, setting)
-    folders = [_records(run, SIZES[setting.scale], setting) for run in runs]
+    folders = [_records(run, setting) for run in runs]
     setting.tell(f"measuring {len(runs)} runs")
     found = measured(folders, knob_words(runs)["mano"])
     return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs, claims=found.claims)
 
 
-def evaluated_knobs(knob: Knob, size: Size) -> tuple[int, ...]:
+def evaluated_knobs(knob: Knob, beyond: float) -> tuple[int, ...]:
     """Return the knobs from the smallest seen one to beyond the largest, as far as the task goes.
 
-    >>> evaluated_knobs(Knob(name="L", meaning="", cost="L", seen=(1, 2, 3), minimum=1, maximum=200), Size(16, 2.0))
+    >>> evaluated_knobs(Knob(name="L", meaning="", cost="L", seen=(1, 2, 3), minimum=1, maximum=200), 2.0)
     (1, 2, 3, 4, 5, 6)
     """
-    last = min(int(knob.seen[-1] * size.beyond), knob.maximum)
+    last = min(int(knob.seen[-1] * beyond), knob.maximum)
     return tuple(range(knob.seen[0], max(last, knob.seen[-1]) + 1))
 
 
-def _records(run: UsedRun, size: Size, setting: Setting) -> Path:
-    knobs = evaluated_knobs(RunFolder(run.folder).read_config().make_task().knob, size)
-    wanted = EvaluationConfig(knobs=knobs, count=size.instances)
-    return evaluated(run, f"beyond-n{size.instances}", wanted, setting)
+def _records(run: UsedRun, setting: Setting) -> Path:
+    knobs = evaluated_knobs(RunFolder(run.folder).read_config().make_task().knob, BEYOND[setting.scale])
+    wanted = EvaluationConfig(knobs=knobs, count=INSTANCES[setting.scale])
+    return evaluated(run, f"beyond-n{wanted.count}", wanted, setting)
 
 
 def measured(folders: Sequence[Path], knob: str, *, draws: int = DRAWS) -> Found:

@@ -9,7 +9,7 @@ import polars as pl
 from anira.measure.claims.extrapolation import judge_generalisation
 from anira.measure.extrapolation import BEYOND
 from anira.paper.found import Found
-from anira.site import Cell, ChartPart, Page, Section, TablePart
+from anira.site import ChartPart, Page, Section, TablePart
 from anira.site.by_knob import ACCURACY, DEPTH, KnobTask, knob_chart_part, numbers_table
 from anira.site.charts import Legend, interval_part, labelled
 from anira.site.style import GREY
@@ -78,7 +78,7 @@ def make_page(found: Found) -> Page:
         lead=_accuracy(found, task),
         verdicts=[claim_note(claim) for claim in (*drops, *graceful)],
         sections=[
-            Section(title="Where training ends", parts=[edge], open=True),
+            Section(title="Where training ends", parts=[edge]),
             _rivals(found),
             Section(title="Depth beyond training", parts=[knob_chart_part(task, DEPTH), depths]),
             Section(title="All numbers", parts=[numbers_table(task)]),
@@ -104,8 +104,7 @@ def _accuracy(found: Found, task: KnobTask) -> ChartPart:
 
 
 def _table(found: Found, columns: tuple[Column, ...], title: str, caption: str) -> TablePart:
-    variants = shown(found.seeds, WORDS)
-    return estimate_table(found.seeds, variants, columns, title=title, first="model", caption=caption)
+    return estimate_table(found.seeds, shown(found.seeds, WORDS), columns, title=title, caption=caption)
 
 
 def _rivals(found: Found) -> Section:
@@ -123,7 +122,7 @@ def _rivals(found: Found) -> Section:
         return Section(title=title, text=["No run shares its seed and its instances with a run of ANIRA-O."])
     compared = found.seeds.filter(quantity="accuracy_above").select("subset", "split", "knob", "n")
     subjects = {
-        (_PAIRS[rival], f"largest, {knob}" if knob is not None else _PLACES[split], Cell(str(seeds))): {
+        (_PAIRS[rival], f"largest, {knob}" if knob is not None else _PLACES[split], seeds): {
             "subset": rival,
             "split": split,
             "knob": knob,

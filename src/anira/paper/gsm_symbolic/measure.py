@@ -1,13 +1,12 @@
 """What is read from the records of the models: the tidy table, and each model against the fixed-depth curve."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
 from anira.measure.gsm_symbolic import above_rows, measure_gsm_symbolic, read_gsm_symbolic
-from anira.measure.records.reading import RunRecords
 from anira.measure.tidy import Row, make_table
 from anira.paper.found import Found
 
@@ -27,16 +26,13 @@ def measured(folders: Sequence[Path], *, draws: int = 1000) -> Found:
     table = measure_gsm_symbolic(folders, draws=draws, runs=runs)
     reference = next((run for run in runs if run.main.labels.policy == FIXED and len(run.forced) > 1), None)
     if reference is not None:
-        table = pl.concat([table, make_table(_against(runs, reference))])
+        adaptive = [run.main for run in runs if run.main.labels.policy != FIXED]
+        of = reference.main.labels.run_id
+        above = make_table(row for one in adaptive for row in above_rows(one, reference.forced, of=of))
+        table = pl.concat([table, above])
     rules = table.filter(quantity="max_depth").select(_RULE)
     main = table.join(rules, on=_RULE, how="semi", nulls_equal=True)
     return Found(main, main, words={"reference": "" if reference is None else reference.main.labels.run_id})
-
-
-def _against(runs: Sequence[RunRecords], reference: RunRecords) -> Iterator[Row]:
-    for run in runs:
-        if run.main.labels.policy != FIXED:
-            yield from above_rows(run.main, reference.forced, of=reference.main.labels.run_id)
 
 
 def models(found: Found) -> dict[str, str]:

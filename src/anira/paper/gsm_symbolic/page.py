@@ -10,7 +10,7 @@ from anira.paper.found import Found
 from anira.paper.gsm_symbolic.measure import SPLITS, knobs, models
 from anira.paper.gsm_symbolic.runs import REPORTED
 from anira.paper.gsm_symbolic.verdicts import answer, badge, verdicts
-from anira.site import Cell, ChartPart, Page, Section, TablePart, amount, interval
+from anira.site import Cell, ChartPart, Page, Section, TablePart, amount, interval, table_part
 from anira.site.charts import Legend, seed_layers
 from anira.site.style import GREY
 from anira.site.tables import Column, estimate_table
@@ -33,7 +33,7 @@ def make_page(found: Found) -> Page:
         lead=_depth(found),
         verdicts=verdicts(found),
         sections=[
-            Section(title="The paper's table, and ours", text=[text], parts=tables, open=True),
+            Section(title="The paper's table, and ours", text=[text], parts=tables),
             _curve(found),
             Section(title="How much is chance?", parts=[spread_table(found)]),
         ],
@@ -41,7 +41,7 @@ def make_page(found: Found) -> Page:
 
 
 def paper_table(found: Found) -> TablePart:
-    """Return the paper's table, with a line for each model of ours below its lines."""
+    """Return the paper's table with a line per evaluated model below the paper's lines."""
     own = estimate_table(
         found.runs,
         {Cell(name, policy): {"run_id": name} for name, policy in models(found).items()},
@@ -50,18 +50,17 @@ def paper_table(found: Found) -> TablePart:
             *(_column("depth", knob, f"{SPLITS[knob]}, depth", "answer", 3) for knob in knobs(found)),
         ],
         title="Accuracy and mean depth over answer tokens",
-        first="model",
         caption="The paper's lines have no intervals. Ours have 95% intervals clustered by template.",
     )
     rows = [
         [
             Cell(name, "paper"),
-            *(Cell(f"{accuracy[knob]:.2f}%") for knob in knobs(found)),
-            *(Cell(f"{depth[knob]:.3f}") for knob in knobs(found)),
+            *(f"{accuracy[knob]:.2f}%" for knob in knobs(found)),
+            *(f"{depth[knob]:.3f}" for knob in knobs(found)),
         ]
         for name, (accuracy, depth) in REPORTED.items()
     ]
-    return TablePart(title=own.title, caption=own.caption, head=own.head, rows=[*rows, *own.rows])
+    return table_part(own.title, own.head, [*rows, *own.rows], caption=own.caption)
 
 
 def _column(
@@ -83,22 +82,19 @@ def template_table(found: Found, name: str) -> TablePart:
             for subset, templates in zip(subsets, ("all", "shared"), strict=True)
         ],
         title=f"{title}, all templates and the shared ones",
-        first="model",
         caption="P2 has 50 templates, which are among the 100 of Main and P1. Splits compare fairly on those alone.",
     )
 
 
 def spread_table(found: Found) -> TablePart:
     """Return how accuracy varies over data sets, beside what chance alone would do."""
-    heads = [Cell(f"{SPLITS[knob]}, {what}") for knob in knobs(found) for what in ("spread", "by chance", "range")]
-    rows = [
-        [Cell(name), *(cell for knob in knobs(found) for cell in _spread(found, name, knob))] for name in models(found)
-    ]
+    heads = [f"{SPLITS[knob]}, {what}" for knob in knobs(found) for what in ("spread", "by chance", "range")]
+    rows = [[name, *(cell for knob in knobs(found) for cell in _spread(found, name, knob))] for name in models(found)]
     caption = (
         "A data set has one question from each template. Spread is the standard deviation of accuracy over data sets; "
         "beside it the 95% interval of what independent answers would show."
     )
-    return TablePart(title="Spread over data sets", caption=caption, head=[Cell("model"), *heads], rows=rows)
+    return table_part("Spread over data sets", ["model", *heads], rows, caption=caption)
 
 
 def _spread(found: Found, model: str, knob: int) -> Iterator[Cell]:

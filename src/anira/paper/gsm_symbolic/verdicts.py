@@ -6,7 +6,7 @@ from anira.measure.tidy import Row
 from anira.paper.found import Found
 from anira.paper.gsm_symbolic.measure import SPLITS, above, judged, knobs
 from anira.site import Badge, Note
-from anira.site.tables import estimate_cell
+from anira.site.tables import estimate_text
 from anira.site.verdicts import listed
 
 _ROUNDING: Final = 1e-9
@@ -89,7 +89,7 @@ def _curve(found: Found, model: str) -> str:
     if missing:
         return f"It cannot be held against fixed depths: {missing[0]}."
     whose = found.words["reference"] or "its own model"
-    parts = ", ".join(f"{split} {_text(row)}" for split, row in rows.items())
+    parts = ", ".join(f"{split} {estimate_text(row)}" for split, row in rows.items())
     return f"Points above the fixed-depth curve of {whose} at equal mean depth: {parts}."
 
 
@@ -99,9 +99,4 @@ def _depth(found: Found, model: str) -> str:
         return f"Depth against splits is undefined: {row['reason']}."
     words = {1: "rises with", -1: "falls with", 0: "does not follow", None: "has no interval against"}[direction(row)]
     templates = "the shared templates" if row["subset"] == "shared" else "all templates"
-    return f"Answer depth {words} the number of clauses (Spearman {_text(row)}, on {templates})."
-
-
-def _text(row: Row) -> str:
-    cell = estimate_cell(row)
-    return f"{cell.text} {cell.small}".strip()
+    return f"Answer depth {words} the number of clauses (Spearman {estimate_text(row)}, on {templates})."

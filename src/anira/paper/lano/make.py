@@ -29,14 +29,10 @@ MARGIN: Final = 16
 """Tokens beyond the longest sentence of the language after which a string is cut."""
 
 
-class Size(NamedTuple):
-    """How much is sampled and read."""
-
-    strings: int
-    held_out: int
-
-
-SIZES: Final = {"smoke": Size(40, 40), "cpu": Size(2000, 500), "paper": Size(2000, 1000)}
+STRINGS: Final = {"smoke": 40, "cpu": 2000, "paper": 2000}
+"""How many a run writes."""
+HELD_OUT: Final = {"smoke": 40, "cpu": 500, "paper": 1000}
+"""How many sentences it reads."""
 
 
 class Source(NamedTuple):
@@ -55,7 +51,7 @@ class Source(NamedTuple):
 def reproduce(setting: Setting) -> Outcome:
     """Make lano.html, .csv and .json."""
     runs = figure_runs(NAME, setting)
-    sources = [_source(run, SIZES[setting.scale], setting) for run in runs]
+    sources = [_source(run, setting) for run in runs]
     setting.tell(f"measuring {len(runs)} runs")
     found = measured(sources)
     return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs, claims=found.claims)
@@ -71,26 +67,22 @@ def measured(sources: Sequence[Source], *, draws: int = DRAWS) -> Found:
     return found_in(table, {"follows-complexity": judge_work(table)})
 
 
-def _source(run: UsedRun, size: Size, setting: Setting) -> Source:
+def _source(run: UsedRun, setting: Setting) -> Source:
     """Return the records of a run; what is missing is made now."""
-    strings = records_folder(run, f"strings-n{size.strings}", setting)
-    held_out = records_folder(run, f"held-out-n{size.held_out}", setting)
+    count, read = STRINGS[setting.scale], HELD_OUT[setting.scale]
+    strings = records_folder(run, f"strings-n{count}", setting)
+    held_out = records_folder(run, f"held-out-n{read}", setting)
     grammar = cast("Lano", RunFolder(run.folder).read_config().make_task()).grammar()
     if not (is_complete(strings) and is_complete(held_out)):
-        setting.tell(f"{run.preset}: {size.strings} strings from {run.folder}")
+        setting.tell(f"{run.preset}: {count} strings from {run.folder}")
         marks = 2  # <bos> and <eos>
         longest = len(length_distribution(grammar)) - 1 + marks + MARGIN
-        _make_records(run.folder, size, longest, strings, held_out)
-    untrained = file_of_run(run, f"untrained-{MODELS}-n{size.strings}.parquet", setting)
+        config, model, step = load_run(run.folder, None)
+        task, subject = config.make_task(), subject_of(config, step)
+        evaluate_sentences(model, task, SentencesConfig(count=count, longest=longest), subject, strings)
+        evaluate(model, task, EvaluationConfig(knobs=task.knob.seen, count=read), subject, held_out)
+    untrained = file_of_run(run, f"untrained-{MODELS}-n{count}.parquet", setting)
     if not untrained.exists():
         setting.tell(f"{run.preset}: the same strings in untrained models")
         write_table(untrained, untrained_depths(RunFolder(run.folder).read_config(), strings))
     return Source(strings, held_out, untrained, entropy_floor(grammar))
-
-
-def _make_records(folder: Path, size: Size, longest: int, strings: Path, held_out: Path) -> None:
-    config, model, step = load_run(folder, None)
-    task = config.make_task()
-    subject = subject_of(config, step)
-    evaluate_sentences(model, task, SentencesConfig(count=size.strings, longest=longest), subject, strings)
-    evaluate(model, task, EvaluationConfig(knobs=task.knob.seen, count=size.held_out), subject, held_out)

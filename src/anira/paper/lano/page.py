@@ -5,7 +5,7 @@ from typing import Final
 from anira.measure.claims.lano import JUDGED
 from anira.measure.lano import PROXIES, subset
 from anira.paper.found import Found
-from anira.site import Cell, ChartPart, Page, Section, TablePart
+from anira.site import ChartPart, Page, Section, TablePart, table_part
 from anira.site.charts import MARKS, interval_part, labelled
 from anira.site.tables import Column, estimate_table
 from anira.site.verdicts import NAMES, claim_note, claims_badge, shown, verdict_lines
@@ -21,6 +21,8 @@ SETS: Final = {
     "possible": "Tokens of all strings, up to the first impossible one",
     "grammatical": "Tokens of strings that are sentences",
 }
+LEADING: Final = "possible"
+"""The set whose correlations given the last token lead the page."""
 _LEARNED: Final = (
     Column("sentences", "sentences"),
     Column("ended", "strings that ended"),
@@ -54,15 +56,17 @@ _NOTHING: Final = "No run has such tokens with depths and proxies that vary: the
 def make_page(found: Found) -> Page:
     """Return the page."""
     claims = found.claims["follows-complexity"]
+    caption = "Of the strings that each run wrote; cross-entropy of sentences kept from training. Means over seeds."
+    learned = estimate_table(found.seeds, shown(found.seeds), _LEARNED, title="Strings", caption=caption)
     return Page(
         title="LANO: does depth follow the parser's work?",
         badge=claims_badge(claims),
         answer=answer(found),
-        lead=_chart(found, "work_given_token", "possible", "predicts", "given the last token"),
+        lead=_chart(found, "work_given_token", LEADING, "predicts", "given the last token"),
         verdicts=[claim_note(claim) for claim in claims],
         sections=[
-            *(_section(found, name, is_open=i == 0) for i, name in enumerate(SETS)),
-            Section(title="Have the runs learned the language?", parts=[_learned_table(found)]),
+            *(_section(found, name) for name in SETS),
+            Section(title="Have the runs learned the language?", parts=[learned]),
         ],
     )
 
@@ -79,15 +83,16 @@ def answer(found: Found) -> list[str]:
     return [*verdict_lines(found.claims["follows-complexity"], _VERDICTS), *told]
 
 
-def _section(found: Found, token_set: str, *, is_open: bool) -> Section:
+def _section(found: Found, token_set: str) -> Section:
     wanted = [("work", "predicts", "over all tokens, as in the paper")]
-    wanted += [] if is_open else [("work_given_token", "predicts", "given the last token")]
+    if token_set != LEADING:
+        wanted += [("work_given_token", "predicts", "given the last token")]
     wanted += [("work", "reads", "shifted: depth where the token is read")]
     charts = [_chart(found, what, token_set, alignment, title) for what, alignment, title in wanted]
     drawn = [chart for chart in charts if chart is not None]
     if not drawn:
-        return Section(title=SETS[token_set], text=[_NOTHING], open=is_open)
-    return Section(title=SETS[token_set], parts=[*drawn, _table(found, token_set)], open=is_open)
+        return Section(title=SETS[token_set], text=[_NOTHING])
+    return Section(title=SETS[token_set], parts=[*drawn, _table(found, token_set)])
 
 
 def _chart(found: Found, quantity: str, token_set: str, alignment: str, title: str) -> ChartPart | None:
@@ -124,14 +129,9 @@ def _table(found: Found, token_set: str) -> TablePart:
         columns += [one._replace(subset=places["predicts"]) for one in _NULLS]
         for name, labels in shown(found.seeds).items():
             paper = PAPER.get(proxy, {}).get(labels["variant"])
-            known = Cell("-" if paper is None else f"{paper:+.3f}")
-            rows.append([Cell(words), Cell(name), known, *(one.cell(found.seeds, labels) for one in columns)])
-    head = [*map(Cell, ("proxy", "model", "paper")), *(one.head for one in columns)]
+            known = "-" if paper is None else f"{paper:+.3f}"
+            rows.append([words, name, known, *(one.cell(found.seeds, labels) for one in columns)])
+    head = ["proxy", "model", "paper", *(one.head for one in columns)]
     counts = found.runs.filter(quantity="strings", subset=token_set)
     size = f"{counts['n'].sum():,} tokens of {counts['value'].sum():,.0f} strings in all runs. Means over seeds."
-    return TablePart(title=SETS[token_set], head=head, rows=rows, caption=size)
-
-
-def _learned_table(found: Found) -> TablePart:
-    caption = "Of the strings that each run wrote; cross-entropy of sentences kept from training. Means over seeds."
-    return estimate_table(found.seeds, shown(found.seeds), _LEARNED, title="Strings", first="model", caption=caption)
+    return table_part(SETS[token_set], head, rows, caption=size)

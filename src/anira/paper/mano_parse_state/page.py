@@ -9,7 +9,7 @@ import polars as pl
 
 from anira.measure.claims.verdict import Claim
 from anira.paper.found import Found
-from anira.site import Cell, ChartPart, Page, Section, TablePart
+from anira.site import ChartPart, Page, Section, TablePart, table_part
 from anira.site.charts import MARKS, Legend, interval_part, labelled, seed_layers
 from anira.site.style import COLOURS
 from anira.site.tables import MEANS, Column, estimate_cell, estimate_table, null_cell
@@ -61,7 +61,7 @@ def make_page(found: Found) -> Page:
         lead=_lead(found),
         verdicts=[claim_note(claim, f"{_model_of(claim)}, {_CONTRASTS[place]}") for place, claim in _claims(found)],
         sections=[
-            Section(title="Differences between states", parts=[_contrasts(found, held)], open=True),
+            Section(title="Differences between states", parts=[_contrasts(found, held)]),
             _states(found, held),
             Section(
                 title="The piecewise model",
@@ -93,15 +93,9 @@ def _answer(found: Found) -> list[str]:
         "plain": "Depth of question tokens rises with the state of the parse: {}.",
         "matched": "The same among tokens at equal position and d_t, where counting positions gives zero: {}.",
     }
-    effects = [
-        f"{name} {' and '.join(estimate_cell(found.row(what, subset=subset, **labels)).text for what, subset in _L)}"
-        for name, labels in shown(found.seeds).items()
-    ]
+    effects = found.each(("expected_work_slope", "height"), ("expected_slope", "all"))
     what = "One more of the tree's height at equal L, and one more of L, change the answer's expected depth by"
-    return [*(text.format(_counted(found, form)) for form, text in questions.items()), f"{what}: {'; '.join(effects)}."]
-
-
-_L: Final = (("expected_work_slope", "height"), ("expected_slope", "all"))
+    return [*(text.format(_counted(found, form)) for form, text in questions.items()), f"{what}: {effects}."]
 
 
 def _counted(found: Found, form: str) -> str:
@@ -140,13 +134,10 @@ def _contrasts(found: Found, held: list[str]) -> TablePart:
         for model, labels in shown(found.seeds).items():
             own = [found.row(prefix + name, subset=form, **labels) for prefix in held]
             pairs = [cell for row in own for cell in (estimate_cell(row), null_cell(row))]
-            rows.append([Cell(words), Cell(model), *pairs])
-    heads = [Cell(text) for prefix in held for text in (_MEASURES[prefix], "shuffled")]
-    title, caption = (
-        "Differences between states, iterations",
-        f"{MEANS} Beside them the range that shuffled depth gives.",
-    )
-    return TablePart(title=title, caption=caption, head=[Cell("difference"), Cell("model"), *heads], rows=rows)
+            rows.append([words, model, *pairs])
+    heads = [text for prefix in held for text in (_MEASURES[prefix], "shuffled")]
+    caption = f"{MEANS} Beside them the range that shuffled depth gives."
+    return table_part("Differences between states, iterations", ["difference", "model", *heads], rows, caption=caption)
 
 
 def _states(found: Found, held: list[str]) -> Section:
@@ -214,7 +205,7 @@ def _explained(found: Found, prefix: str) -> TablePart:
     columns = [Column(f"{prefix}parse_r2", words, name) for name, words in _SHARES.items()]
     shuffled = [one._replace(title="shuffled", small=one.title, null=True) for one in (columns[0], columns[3])]
     title = f"Shares of variance, {_MEASURES[prefix]}"
-    return estimate_table(found.seeds, shown(found.seeds), [*columns, *shuffled], title=title, first="model")
+    return estimate_table(found.seeds, shown(found.seeds), [*columns, *shuffled], title=title)
 
 
 def _work(found: Found) -> Section:
@@ -222,17 +213,15 @@ def _work(found: Found) -> Section:
     rows = []
     for name, labels in shown(found.seeds).items():
         size = [estimate_cell(found.row(what, **labels)) for what in ("slope", "expected_slope")]
-        rows.append([Cell(name), Cell("one more of L"), Cell("all"), *size, Cell("-")])
+        rows.append([name, "one more of L", "all", *size, "-"])
         knobs = found.seeds.filter(quantity="work_slope", **labels)["knob"].unique().sort().to_list()
         for work, knob in product(_WORK, knobs):
-            at = Cell("equal L" if knob is None else f"L = {knob}")
+            at = "equal L" if knob is None else f"L = {knob}"
             asked = {**labels, "subset": work, "knob": knob}
-            rows.append([Cell(name), Cell(_WORK[work]), at, *(one.cell(found.seeds, asked) for one in _EFFECTS)])
-    head = [*map(Cell, ("model", "effect of", "at")), *(one.head for one in _EFFECTS)]
+            rows.append([name, _WORK[work], at, *(one.cell(found.seeds, asked) for one in _EFFECTS)])
+    head = ["model", "effect of", "at", *(one.head for one in _EFFECTS)]
     text = "At equal L a harder question should get more depth. If only L moves depth, depth follows size, not work."
-    return Section(
-        title="Size or work?", text=[text], parts=[TablePart(title="Effect on the answer", head=head, rows=rows)]
-    )
+    return Section(title="Size or work?", text=[text], parts=[table_part("Effect on the answer", head, rows)])
 
 
 def _state(subset: str) -> str:

@@ -6,7 +6,7 @@ stands the fixed-depth variant.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from anira.evaluation import EvaluationConfig
 from anira.measure import DRAWS, make_table
@@ -25,47 +25,37 @@ from anira.training import RunFolder
 NAME: Final = "pareto"
 
 
-class Size(NamedTuple):
-    """How much is evaluated."""
-
-    instances: int
-    """Per knob."""
-    thresholds: tuple[float, ...]
-    """Without 0.5, which is the median."""
-
-
-SIZES: Final = {
-    "smoke": Size(16, (0.25, FULL)),
-    "cpu": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, FULL)),
-    "paper": Size(500, (0.1, 0.25, 0.75, 0.9, 0.95, FULL)),
-}
+INSTANCES: Final = {"smoke": 16, "cpu": 500, "paper": 500}
+"""Per knob."""
+THRESHOLDS: Final = {"smoke": (0.25, FULL), **dict.fromkeys(("cpu", "paper"), (0.1, 0.25, 0.75, 0.9, 0.95, FULL))}
+"""Without 0.5, which is the median."""
 
 
 def reproduce(setting: Setting) -> Outcome:
     """Make pareto.html, .csv and .json."""
     runs = figure_runs(NAME, setting)
-    folders = [_records(run, SIZES[setting.scale], setting) for run in runs]
+    folders = [_records(run, setting) for run in runs]
     setting.tell(f"measuring {len(runs)} runs")
     found = measured(folders)
     return write_figure(setting, NAME, make_page(found), found.tables(NAME), runs=runs)
 
 
-def rules(size: Size) -> list[tuple[str, float | None]]:
+def rules(thresholds: Sequence[float]) -> list[tuple[str, float | None]]:
     """Return every way to choose depth: rule and threshold.
 
-    >>> rules(Size(10, (0.1,)))
+    >>> rules([0.1])
     [('mode', None), ('median', None), ('mean', None), ('quantile', 0.1)]
     """
-    return [("mode", None), ("median", None), ("mean", None), *(("quantile", level) for level in size.thresholds)]
+    return [("mode", None), ("median", None), ("mean", None), *(("quantile", level) for level in thresholds)]
 
 
-def _records(run: UsedRun, size: Size, setting: Setting) -> list[Path]:
+def _records(run: UsedRun, setting: Setting) -> list[Path]:
     """Evaluate a run in all ways that are missing."""
-    policy = RunFolder(run.folder).read_config().model["policy"]["name"]
+    policy, count = RunFolder(run.folder).read_config().model["policy"]["name"], INSTANCES[setting.scale]
     folders = []
-    for select, threshold in rules(size) if policy_class(policy).rules else [("", None)]:
-        name = f"pareto-{rule_name(select, threshold).replace(' ', '-')}-n{size.instances}"
-        wanted = EvaluationConfig(count=size.instances, select=select or None, threshold=threshold)
+    for select, threshold in rules(THRESHOLDS[setting.scale]) if policy_class(policy).rules else [("", None)]:
+        name = f"pareto-{rule_name(select, threshold).replace(' ', '-')}-n{count}"
+        wanted = EvaluationConfig(count=count, select=select or None, threshold=threshold)
         folders.append(evaluated(run, name, wanted, setting))
     return folders
 

@@ -55,7 +55,7 @@ def make_page(found: Found) -> Page:
         answer=[*verdict_lines(trades, _ANSWERS), *_saved(found)],
         lead=_lead(found),
         verdicts=[claim_note(claim) for claim in trades],
-        sections=[_section(found.part(task=task), is_open=i == 0) for i, task in enumerate(tasks)],
+        sections=[_section(found.part(task=task)) for task in tasks],
     )
 
 
@@ -106,7 +106,7 @@ def _lead(found: Found) -> ChartPart | None:
     return ChartPart(name="cost", title="What each way to choose depth costs and saves", chart=chart, caption=caption)
 
 
-def _section(found: Found, *, is_open: bool) -> Section:
+def _section(found: Found) -> Section:
     charts = [
         ChartPart(
             name=f"{found.task}-{x.quantity}",
@@ -116,7 +116,7 @@ def _section(found: Found, *, is_open: bool) -> Section:
         )
         for x, tokens in ((_ANSWER_DEPTH, "answer tokens"), (_EVERY, "all tokens"))
     ]
-    return Section(title=found.task.upper(), parts=[ways_table(found), *charts], open=is_open)
+    return Section(title=found.task.upper(), parts=[ways_table(found), *charts])
 
 
 def ways_table(found: Found) -> TablePart:

@@ -78,10 +78,10 @@ def _leaderboard(found: Found) -> Section:
         title="Leaderboard",
         first="policy",
         caption=f"{MEANS} By each policy's default rule; the most accurate first.",
-        heads=[Cell("seeds")],
+        heads=["seeds"],
         more=lambda labels: [_seeds(found, labels["variant"])],
     )
-    return Section(title="All policies alike", parts=[table], notes=_undefined(found), open=True)
+    return Section(title="All policies alike", parts=[table], notes=_undefined(found))
 
 
 def _mark(found: Found, name: str) -> str:
@@ -112,8 +112,8 @@ def _undefined(found: Found) -> list[Note]:
 
 def _against_compute(found: Found, compute: str, title: str) -> ChartPart:
     caption = (
-        "Grey: models trained at fixed depths; whoever lies below has earned nothing. Large marks: means over seeds; "
-        "small marks: seeds; thin lines: other thresholds of the same models."
+        "Grey: models trained at fixed depths; a policy below that curve has earned nothing. Large marks: means over "
+        "seeds; small marks: seeds; thin lines: other thresholds of the same models."
     )
     return ChartPart(name=compute, title=title, chart=compute_chart(found, compute), caption=caption)
 

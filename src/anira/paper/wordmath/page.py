@@ -33,13 +33,13 @@ def make_page(forms: Sequence[Found]) -> Page:
         answer=[line for found in forms for line in answer(found)],
         lead=_chart(forms[-1], DEPTH),
         verdicts=[note for found in forms for note in verdicts(found)],
-        sections=[_section(found, is_lead=found is forms[-1]) for found in forms],
+        sections=[_section(found, is_lead=found is forms[-1]) for found in reversed(forms)],
     )
 
 
 def _section(found: Found, *, is_lead: bool) -> Section:
     charts = [_chart(found, column) for column in ((ACCURACY,) if is_lead else (ACCURACY, DEPTH))]
-    return Section(title=f"The answer {FORMS[found.task]}", parts=[paper_table(found), *charts], open=is_lead)
+    return Section(title=f"The answer {FORMS[found.task]}", parts=[paper_table(found), *charts])
 
 
 def paper_table(found: Found) -> TablePart:

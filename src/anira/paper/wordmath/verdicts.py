@@ -12,7 +12,7 @@ from anira.measure import FEWEST, NEED
 from anira.paper.found import Found, trained_need
 from anira.paper.wordmath.runs import FORMS
 from anira.site import Badge, Note, Tone
-from anira.site.tables import estimate_cell
+from anira.site.tables import estimate_cell, estimate_text
 from anira.site.verdicts import NAMES
 
 SLOPE: Final = 0.1
@@ -76,9 +76,9 @@ def _verdict(found: Found, name: str) -> str:
     row, depth = found.row("slope", variant=name), found.row("depth", variant=name, subset="answer")
     if depth["value"] is None:
         return "There are no finished runs."
-    mean, slope = f"Mean answer depth is {estimate_cell(depth).text}", estimate_cell(row)
+    mean = f"Mean answer depth is {estimate_cell(depth).text}"
     if row["value"] is None:
         return f"{mean}; its slope is undefined: {row['reason']}."
     word = follows(found, name)
     end = "a verdict takes three seeds" if word == "unknown" else f"it {word} the number of clauses"
-    return f"{mean}, and changes by {slope.text} {slope.small} iterations per clause: {end}.".replace("  ", " ")
+    return f"{mean}, and changes by {estimate_text(row)} iterations per clause: {end}."

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anira.config import command
+from anira.config.ranges import span
 from anira.records.overrides import override_words
-from anira.site.page import Cell, TablePart
+from anira.site.page import Cell, TablePart, table_part
 from anira.site.report.runs import Run
 from anira.site.report.settings import differences, show
 
@@ -28,8 +29,8 @@ def settings_table(runs: Sequence[Run], knobs: Mapping[str, KnobWords]) -> Table
     """Return the settings of all runs, one line each; a column in which no run has anything is left out."""
     lines = [_settings(run, knobs.get(run.task, KnobWords())) for run in runs]
     names = [name for name in lines[0] if {line[name] for line in lines} != {"-"}]
-    rows = [[Cell(run.label), *(Cell(line[name]) for name in names)] for run, line in zip(runs, lines, strict=True)]
-    return TablePart(title="Settings", head=[Cell("run"), *map(Cell, names)], rows=rows)
+    rows = [[run.label, *(line[name] for name in names)] for run, line in zip(runs, lines, strict=True)]
+    return table_part("Settings", ["run", *names], rows)
 
 
 def _settings(run: Run, knob: KnobWords) -> dict[str, str]:
@@ -61,34 +62,21 @@ def _rule(asked: Mapping[str, Any]) -> str:
     return f"{asked['select']}{threshold}" if asked.get("select") else "the policy"
 
 
-def span(knobs: Sequence[int]) -> str:
-    """Write ascending knobs shortly.
-
-    >>> span([3, 4, 5]), span([10, 20]), span([])
-    ('3 to 5', '10, 20', 'none')
-    """
-    if len(knobs) > 2 and list(knobs) == list(range(knobs[0], knobs[-1] + 1)):
-        return f"{knobs[0]} to {knobs[-1]}"
-    return ", ".join(map(str, knobs)) or "none"
-
-
 def shrunk_tables(runs: Sequence[Run], paper: Mapping[str, Mapping[str, Any]]) -> list[TablePart]:
     """Return, for each task that the paper has, what sets its runs apart from the paper's."""
     tables = []
     for task in dict.fromkeys(run.task for run in runs):
         pairs = [(run.config, paper[run.name]) for run in runs if run.task == task and run.name in paper]
-        found = differences(pairs)
-        if found:
-            rows = [[Cell(row.name), Cell(row.here), Cell(row.there)] for row in found]
-            head = [Cell("setting"), Cell("here"), Cell("paper")]
-            tables.append(TablePart(title=f"{task.upper()} against the paper's setting", head=head, rows=rows))
+        if found := differences(pairs):
+            title = f"{task.upper()} against the paper's setting"
+            tables.append(table_part(title, ["setting", "here", "paper"], found))
     return tables
 
 
 def origin_table(runs: Sequence[Run]) -> TablePart:
     """Return where each run comes from, and what to type to make it again."""
-    rows = [[Cell(run.label), Cell(_trained(run)), Cell(origin(run), wrap=True)] for run in runs]
-    return TablePart(title="Origin", head=[Cell("run"), Cell("trained by"), Cell("folder and versions")], rows=rows)
+    rows = [[run.label, _trained(run), Cell(origin(run), wrap=True)] for run in runs]
+    return table_part("Origin", ["run", "trained by", "folder and versions"], rows)
 
 
 def _trained(run: Run) -> str:

@@ -28,7 +28,7 @@ def is_free(task: KnobTask) -> bool:
 
 def answer(tasks: Sequence[KnobTask]) -> list[str]:
     """Say how depth moves: first of all experiments of a task together, where they are several, then of each."""
-    return [line for task in tasks for line in (_free_lines(task) if is_free(task) else _lines(task))]
+    return [line for task in tasks for line in _lines(task)]
 
 
 def lead_chart(task: KnobTask) -> ChartPart:
@@ -54,6 +54,8 @@ def probe_chart(task: KnobTask) -> ChartPart:
 
 
 def _lines(task: KnobTask) -> list[str]:
+    if is_free(task):
+        return [*(_free_line(task, name) for name in task.variants), _FREE]
     together = [_together(task)] if len(task.variants) > 1 else []
     return [*together, *(_line(task, name) for name in task.variants)]
 
@@ -85,10 +87,6 @@ def _unseen(task: KnobTask, name: str) -> Iterator[str]:
         if drop is not None:
             change = f"{abs(100 * drop):.0f} points {'lower' if drop > 0 else 'higher'}"
             yield f" {where[:1].upper()}{where[1:]} accuracy is {change}."
-
-
-def _free_lines(task: KnobTask) -> list[str]:
-    return [*(_free_line(task, name) for name in task.variants), _FREE]
 
 
 def _free_line(task: KnobTask, name: str) -> str:

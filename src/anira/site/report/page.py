@@ -54,7 +54,7 @@ def summarize(table: pl.DataFrame, knobs: Mapping[str, KnobWords]) -> Report:
         answer=[*answer(tasks), *_judged_by(tasks, knobs)],
         lead=replace(lead_chart(tasks[0]), name="lead"),
         verdicts=[claim_note(claim) for claim in claims],
-        sections=[section for task in tasks for section in _sections(task, is_open=task is tasks[0])],
+        sections=[section for task in tasks for section in _sections(task, is_first=task is tasks[0])],
         home="",
     )
     return Report(page=page, table=table, claims=claims)
@@ -69,7 +69,7 @@ def build(
 ) -> Report:
     """Make the report of some runs; the same records give the same bytes.
 
-    What the run folders do not say comes from outside: `knobs` has what tasks call their knob, and `paper` the
+    What run folders do not say comes from the caller: `knobs` has what tasks call their knob, and `paper` the
     configuration of the paper's run that a run is to be compared with, by the run's name.
     """
     words = knobs or {}
@@ -126,11 +126,11 @@ def _judged_by(tasks: Sequence[KnobTask], knobs: Mapping[str, KnobWords]) -> lis
     return [f"More nulls and controls: {command('anira', 'reproduce', name)}." for name in names]
 
 
-def _sections(task: KnobTask, *, is_open: bool) -> Iterator[Section]:
+def _sections(task: KnobTask, *, is_first: bool) -> Iterator[Section]:
     free = is_free(task)
     section = Section(title=task.title, parts=[probe_chart(task), *_probes(task)]) if free else knob_section(task)
     # The first task's first chart leads the page.
-    yield replace(section, parts=section.parts[is_open:], open=is_open)
+    yield replace(section, parts=section.parts[is_first:])
     subjects: dict[str, dict[str, object]] = {name: {"variant": name} for name in task.variants}
     cost = estimate_table(task.seeds, subjects, _COST, title=f"{task.title}: cost", first="run")
     probes = [] if free else _probes(task)

@@ -12,6 +12,8 @@ from anira.measure.records.stored import read_stored
 from anira.measure.training.metrics import read_metrics
 from anira.site.report.settings import experiment_names
 
+_CHOSEN = ("step", "threshold", "decode", "override")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -105,7 +107,9 @@ def _read_stored(folder: Path) -> dict[str, Any]:
 def _labelled(runs: list[Run]) -> list[Run]:
     """Name the runs of one task."""
     variants = [str(run.config["variant"]) for run in runs]
-    names = experiment_names(variants, [{**run.config, **_asked(run)} for run in runs])
+    # How depth was chosen may set evaluations of equal runs apart.
+    asked = [{key: run.evaluation.asked.get(key) for key in _CHOSEN} for run in runs]
+    names = experiment_names(variants, [{**run.config, **own} for run, own in zip(runs, asked, strict=True)])
     labels = [
         f"{name}, seed {run.config['seed']}" if names.count(name) > 1 else name
         for name, run in zip(names, runs, strict=True)
@@ -114,8 +118,3 @@ def _labelled(runs: list[Run]) -> list[Run]:
         labels = [f"{label} ({printable(run.folder.resolve().name)})" for label, run in zip(labels, runs, strict=True)]
     named = zip(runs, names, labels, strict=True)
     return [replace(run, experiment=name, label=label) for run, name, label in named]
-
-
-def _asked(run: Run) -> dict[str, Any]:
-    """Return how depth was chosen, which may set evaluations of equal runs apart."""
-    return {key: run.evaluation.asked.get(key) for key in ("step", "threshold", "decode", "override")}

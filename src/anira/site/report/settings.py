@@ -80,15 +80,11 @@ def experiment_names(variants: Sequence[str], settings: Sequence[Mapping[str, An
     >>> experiment_names(["anira-o", "anira-o", "fixed"], [{"gamma": 0.1}, {"gamma": 0.2}, {}])
     ['anira-o, gamma 0.1', 'anira-o, gamma 0.2', 'fixed']
     """
-    flat = [_telling(config) for config in settings]
+    known = [{key: value for key, value in flatten(one).items() if key not in HOUSEKEEPING} for one in settings]
+    flat = [json.loads(json_text(one)) for one in known]
     names = []
     for variant, own in zip(variants, flat, strict=True):
         rivals = [other for name, other in zip(variants, flat, strict=True) if name == variant]
         keys = [key for key in own if any(other.get(key) != own[key] for other in rivals)]
         names.append(", ".join([variant, *(f"{key.rpartition('.')[2]} {show(own[key])}" for key in keys)]))
     return names
-
-
-def _telling(config: Mapping[str, Any]) -> dict[str, Any]:
-    keep = {name: value for name, value in flatten(config).items() if name not in HOUSEKEEPING}
-    return {name: json.loads(json_text(value)) for name, value in keep.items()}

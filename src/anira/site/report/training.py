@@ -33,7 +33,9 @@ def training_section(runs: Sequence[Run], knob: str) -> Section | None:
 
 def _chart(table: pl.DataFrame, column: str, words: str, knob: str) -> alt.TopLevelMixin:
     axis = alt.Axis(format="%") if column == "accuracy" else alt.Axis()
-    colour = alt.Color("knob:O", title=knob, scale=alt.Scale(scheme="viridis") if _many(table) else _few(table))
+    knobs = table["knob"].unique().sort().to_list()
+    few = alt.Scale(domain=knobs, range=list(COLOURS[: len(knobs)]))
+    colour = alt.Color("knob:O", title=knob, scale=few if len(knobs) <= len(COLOURS) else alt.Scale(scheme="viridis"))
     chart: alt.TopLevelMixin = (
         alt.Chart(table)
         .mark_line(point=True)
@@ -45,12 +47,3 @@ def _chart(table: pl.DataFrame, column: str, words: str, knob: str) -> alt.TopLe
         )
     )
     return chart
-
-
-def _many(table: pl.DataFrame) -> bool:
-    return table["knob"].n_unique() > len(COLOURS)
-
-
-def _few(table: pl.DataFrame) -> alt.Scale:
-    knobs = table["knob"].unique().sort().to_list()
-    return alt.Scale(domain=knobs, range=list(COLOURS[: len(knobs)]))

@@ -24,8 +24,8 @@ def run(variant, seed, *, gap=None, added=0.05, **facts):
         threshold=None,
         decode="parallel",
     )
-    null = Null(0.0, -0.3, 0.3, covers_zero=True)
-    noise = Null(0.005, 0.0, 0.01, covers_zero=True)
+    null = Null(0.0, -0.3, 0.3)
+    noise = Null(0.005, 0.0, 0.01)
     for name, value in {**FACTS, **facts}.items():
         yield make_row(labels, name, Estimate(value, value, value), n=1)
     for group in ("structure", "state"):

@@ -6,8 +6,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 from tests.unit.measure.dynamics_support import LABELS, STEPS, Training, accuracies
 
-from anira.measure.claims.alignment import estimate
-from anira.measure.tidy import find, make_table
+from anira.measure.tidy import estimate, find, make_table
 from anira.measure.training.order import learned_at, order_rows
 
 MAJORITY = {1: 0.25, 2: 0.25, 3: 0.25}

@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 from tests.unit.measure.dynamics_support import LABELS, Training, batch_depths
 
-from anira.measure.claims.alignment import estimate
 from anira.measure.statistics.estimates import Estimate
-from anira.measure.tidy import find, make_table
+from anira.measure.tidy import estimate, find, make_table
 from anira.measure.training.phases import PARTS, phase_rows, wobble_of
 
 TWO = ((0, 2.0), (0.1, 3.5), (0.4, 3.5), (1, 2.5))
