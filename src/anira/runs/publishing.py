@@ -64,6 +64,8 @@ def publish(
             folder = Path(place) / "model"
             write_published(loaded, folder, name, records=records)
             return _upload(folder, name, private=private, api=api)
+    if private:
+        raise UserError(f"private is for the hub, and {to} is a folder: leave it out, or write {HUB}owner/model")
     target = Path(to).expanduser()
     if target.exists():
         raise UserError(f"{target} is there already: remove it first")

@@ -112,6 +112,8 @@ def test_links_and_unlisted_files_stay_behind(copy, tmp_path):
 def test_what_is_there_stays_and_what_is_no_run_is_refused(published, tmp_path):
     with pytest.raises(UserError, match="is there already"):
         publish(MANO, published)
+    with pytest.raises(UserError, match="private is for the hub"):
+        publish(MANO, tmp_path / "out", private=True)
     with pytest.raises(UserError, match="publish the run"):
         publish(MANO / "checkpoints" / "step-9000", tmp_path / "out")
     with pytest.raises(UserError, match="publish the run"):
