@@ -187,7 +187,7 @@ def make_context(  # noqa: PLR0913 (one place where all of it meets)
     )
 
 
-def static_call(  # noqa: PLR0913, PLR0917 (one place where all of it meets)
+def static_call(  # noqa: PLR0913 (one place where all of it meets)
     x: Float[Tensor, "batch time dim"],
     ids: Int[Tensor, "batch time"] | None,
     policy: ComputePolicy,
@@ -195,10 +195,11 @@ def static_call(  # noqa: PLR0913, PLR0917 (one place where all of it meets)
     depths: Depths,
     cache: StaticDepthCache,
     wanted: Wanted,
+    *,
     head: Callable[[Tensor], Tensor],
     whole_head: bool,
 ) -> Call:
-    """Return a call with a cache of fixed size: tokens run in the parallel graph, and any may be padding."""
+    """Return a call with a cache of fixed size: its tokens run in the parallel graph, and any may be padding."""
     if depths.max_depth not in (None, cache.max_depth):
         raise UserError(f"a static cache has keys of all {cache.max_depth} iterations: leave out max_depth")
     static = StaticCall.begin(cache, masks.attention_mask, x.shape[0], x.shape[1], x.device)

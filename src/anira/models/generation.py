@@ -70,6 +70,6 @@ class DepthGeneration:
 
     def init_continuous_batching(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse Hugging Face's continuous batching, whose paged cache has one depth for all tokens."""
-        raise UserError("continuous batching of transformers is not supported: call generate on a padded batch")
+        raise UserError("continuous batching of transformers is not supported: use anira.inference.Engine, or generate")
 
     generate_batch = continuous_batching_context_manager = init_continuous_batching
