@@ -142,7 +142,7 @@ def _section(found: Found, subtask: str) -> Section:
 
 def _marked(part: ChartPart, seeds: pl.DataFrame, *, with_baselines: bool = False) -> ChartPart:
     """Return a chart by size with ticks at the seen sizes, and what needs no algorithm."""
-    seen = seeds.filter(quantity="accuracy", split="seen").drop_nulls("knob").select("knob").unique()
+    seen = seeds.filter(quantity="accuracy", split="seen").drop_nulls("knob").select("knob").unique(maintain_order=True)
     ticks = alt.Chart(seen).mark_tick(color=GREY, thickness=3, height=12).encode(x="knob:Q", y=alt.value(HEIGHT))
     layers = [cast("alt.LayerChart", part.chart), ticks]
     caption = f"{part.caption} Ticks on the axis: sizes of training."
