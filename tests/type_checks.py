@@ -122,8 +122,10 @@ def _how(kind: type) -> Callable[[type, Any], Any]:
     """Return the function that looks at things of one type: choosing it takes longer than looking."""
     if kind is str:
         return lambda kind, thing: (kind, thing)
-    if issubclass(kind, Tensor | np.ndarray):
+    if issubclass(kind, Tensor):
         return lambda kind, thing: (kind, thing.dtype, thing.shape)
+    if issubclass(kind, np.ndarray):  # torch.compile looks into closures, and does not know numpy's types
+        return lambda kind, thing: ("array", thing.dtype.str, thing.shape)
     if issubclass(kind, tuple | list):
         return lambda kind, thing: (kind, *map(_look, thing))
     if issubclass(kind, dict):

@@ -17,6 +17,7 @@ from anira.cli import (
     convert,
     demo,
     evaluate,
+    explore,
     export,
     generate,
     gsm_symbolic,
@@ -61,6 +62,7 @@ LONG = (
     "demo",
     "lm-eval",
     "serve",
+    "explore",
     *(f"bench {name}" for name in BENCHMARKS),
 )  # only with something that must be refused
 
@@ -203,6 +205,7 @@ _START: dict[str, Any] = {
     "gsm-symbolic": _gsm_symbolic,
     "lm-eval": lambda draw: (["lm-eval", "run"], []),
     "serve": _plain(["serve", "folder"], serve.Options),
+    "explore": _plain(["explore", "run"], explore.ExploreOptions),
     "bench": _bench,
     "demo": _plain(["demo"], demo.Options),
 }
