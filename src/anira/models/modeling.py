@@ -149,10 +149,8 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):  # ty
         targets = None if labels is None else Targets(labels, *counts, gamma_scale, global_means)
         if isinstance(cache, StaticDepthCache):
             with torch.no_grad():
-                head, whole = self.head_logits, len(self.model.coda) == 0
-                call = arguments.static_call(
-                    x, input_ids, policy, masks, depths, cache, wanted, head=head, whole_head=whole
-                )
+                given, whole = (x, input_ids, policy, masks, depths, cache, wanted), len(self.model.coda) == 0
+                call = arguments.static_call(*given, head=self.head_logits, whole_head=whole)
                 return self._run(call, None, wanted)
         with nullcontext() if cache is None else cache.unchanged_on_error():
             call = self._prepare(x, input_ids, policy, masks, depths, cache, wanted)
