@@ -6,6 +6,7 @@ batches on devices where launching a kernel costs more than running it. It gives
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,12 @@ class StaticDepthCache(Cache):
     def get_max_cache_shape(self, layer_idx: int = 0) -> int:
         """Return how many tokens a row can hold."""
         return self.max_length
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """Run a call, without gradients: the length moves at its end, and what a failed one wrote is written over."""
+        with torch.no_grad():
+            yield
 
     def reset(self) -> None:
         """Forget everything."""
