@@ -203,7 +203,8 @@ def static_call(  # noqa: PLR0913 (one place where all of it meets)
     """Return a call with a cache of fixed size: its tokens run in the parallel graph, and any may be padding."""
     if depths.max_depth not in (None, cache.max_depth):
         raise UserError(f"a static cache has keys of all {cache.max_depth} iterations: leave out max_depth")
-    static = StaticCall.begin(cache, masks.attention_mask, *x.shape[:2], x.device)
+    batch, time = x.shape[:2]
+    static = StaticCall.begin(cache, masks.attention_mask, batch, time, x.device)
     context = make_context(
         policy,
         depths,

@@ -162,8 +162,8 @@ class Foresight:
             return np.ones(len(run), dtype=bool)
         if self._runs is None:
             return np.asarray(run.cpu().numpy())
-        known = self._runs[depth - 1]
-        return known if which is None else known[which]
+        known: Flags = self._runs[depth - 1]
+        return known if which is None else np.asarray(known[which])
 
 
 class _ActiveRun:

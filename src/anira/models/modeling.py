@@ -33,7 +33,7 @@ from anira.models.static import StaticDepthCache
 from anira.models.wrapped import policy_in_use
 
 
-class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):
+class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):  # type: ignore[misc]
     """A causal language model that spends a depth of its own on every token.
 
     >>> config = AniraConfig(vocab_size=30, hidden_size=32, intermediate_size=64, num_attention_heads=2)

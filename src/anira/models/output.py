@@ -9,6 +9,7 @@ from torch import Tensor
 from transformers.utils.generic import ModelOutput
 
 from anira.models.cache import DepthCache
+from anira.models.static import StaticDepthCache
 
 
 @dataclass
@@ -18,7 +19,7 @@ class AniraOutput(ModelOutput):
     loss: Tensor | None = None
     """The sum of `losses`."""
     logits: Float[Tensor, "batch kept vocab"] | None = None
-    past_key_values: DepthCache | None = None
+    past_key_values: DepthCache | StaticDepthCache | None = None
     hidden_states: tuple[Float[Tensor, "batch time dim"], ...] | None = None
     """On request: the prelude's output, the state after each iteration, and what the head reads (coda and norm)."""
     exit_depth: Int[Tensor, "batch time"] | None = None

@@ -53,7 +53,7 @@ class PresentStore:
         for pool, fresh in zip(pools, (keys, values), strict=True):
             pool.index_copy_(0, places, fresh)
 
-    def look(self, depth: int, rows: Numbers, ends: Numbers) -> Look:
+    def look(self, depth: int | Numbers, rows: Numbers, ends: Numbers) -> Look:
         """Return what rows see in an iteration: columns before an end, and what gives keys and values."""
         width = int(ends.max())
         return Look(self._until[rows, :width] >= depth, partial(self._rows, rows, width), [None] * len(rows))

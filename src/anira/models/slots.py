@@ -232,7 +232,7 @@ class SlotStore:
 
     def _own(self, rows: Numbers, place: Numbers) -> Numbers:
         """Return the slots that tokens have, and new ones for those that have none."""
-        slots = self.table[:, rows, place].max(0)
+        slots: Numbers = self.table[:, rows, place].max(0)
         new = slots < 0
         slots[new] = self._take(int(new.sum()))
         return slots

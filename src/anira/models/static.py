@@ -34,6 +34,7 @@ class StaticDepthCache(Cache):
         super().__init__(layers=[])
         self.signature, self.max_length, self.max_depth = cache_signature(config), max_length, config.max_depth
         outer = config.num_prelude_layers + config.num_coda_layers
+        assert config.num_key_value_heads is not None and config.head_dim is not None
         shape = (2, batch_size, config.num_key_value_heads, max_length, config.head_dim)
 
         def room(count: int) -> list[Tensor]:

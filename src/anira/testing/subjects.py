@@ -7,7 +7,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from anira.models import AniraConfig, AniraForCausalLM, AniraOutput, uniform_noise
+from anira.models import AniraConfig, AniraForCausalLM, AniraOutput, DepthCache, uniform_noise
 from anira.models.noise import step_noise
 
 VOCAB: Final = 20
@@ -91,7 +91,7 @@ def _seen(outputs: Sequence[AniraOutput]) -> Seen:
     cache = outputs[-1].past_key_values
     hides = any(output.hides for output in outputs)
     parts = {name: join(name) for name in ("logits", "exit_depth", "executed", "ran")}
-    return Seen(**parts, hides=hides, num_slots=None if cache is None else cache.num_slots)
+    return Seen(**parts, hides=hides, num_slots=cache.num_slots if isinstance(cache, DepthCache) else None)
 
 
 @dataclass(frozen=True)
