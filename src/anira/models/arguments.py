@@ -14,7 +14,8 @@ from anira.config import UserError
 from anira.models.attention import Plan
 from anira.models.cache import DepthCache
 from anira.models.configuration import AniraConfig
-from anira.models.host import Flags, looking_is_free
+from anira.models.flat import FlatList
+from anira.models.host import looking_is_free
 from anira.models.noise import drawn_noise
 from anira.models.packing import PackedAttention, Packing
 from anira.models.policies import ComputePolicy, Context
@@ -53,11 +54,11 @@ class Masks:
 
     def attended(
         self, batch: int, past: int, time: int, device: torch.device
-    ) -> tuple[Bool[Tensor, "batch time"], Flags | None, bool]:
-        """Return which tokens of this call are not padding, the same as the host knows it, and whether some may be."""
-        mask = self.attention_mask
+    ) -> tuple[Bool[Tensor, "batch time"], FlatList, bool]:
+        """Return which tokens of this call are not padding, these as the host knows them, and whether some may be."""
+        mask, every = self.attention_mask, FlatList((batch, time), None, device)
         if mask is None:
-            return torch.ones(batch, time, dtype=torch.bool, device=device), None, False
+            return torch.ones(batch, time, dtype=torch.bool, device=device), every, False
         if mask.dim() != 2:
             raise UserError(
                 f"attention_mask must be (batch, columns) of 0 and 1; one of {mask.dim()} axes is not supported"
@@ -68,9 +69,9 @@ class Masks:
             )
         valid = mask[:, past:].bool()
         if torch.compiler.is_compiling():  # a graph cannot look at values: any token may be padding
-            return valid, None, True
+            return valid, every, True
         known = np.asarray(valid.cpu().numpy())
-        return valid, known, not known.all()
+        return valid, FlatList((batch, time), known, device), not known.all()
 
 
 @dataclass(frozen=True)
@@ -125,10 +126,10 @@ class Call:
     mask: Bool[Tensor, "batch 1 time keys"] | None
     packing: Packing | None
     cache: DepthCache | None
-    known_valid: Any  # Flags | None, but a compiled graph cannot hold types of numpy
-    """Which tokens are not padding, as the host knows it; None is all of them."""
+    flat: FlatList | None
+    """The tokens that are not padding, as the host knows them, if only those that still run are computed."""
     store: SlotStore | PresentStore | None
-    """Keys and values of the core, if only the tokens that still run are computed."""
+    """Keys and values of the core in that case."""
     static: StaticCall | None
     """Where the tokens stand in a cache of fixed size."""
     keep_states: bool
@@ -202,7 +203,8 @@ def static_call(  # noqa: PLR0913 (one place where all of it meets)
     """Return a call with a cache of fixed size: its tokens run in the parallel graph, and any may be padding."""
     if depths.max_depth not in (None, cache.max_depth):
         raise UserError(f"a static cache has keys of all {cache.max_depth} iterations: leave out max_depth")
-    static = StaticCall.begin(cache, masks.attention_mask, x.shape[0], x.shape[1], x.device)
+    batch, time = x.shape[:2]
+    static = StaticCall.begin(cache, masks.attention_mask, batch, time, x.device)
     context = make_context(
         policy,
         depths,

@@ -163,7 +163,7 @@ class Foresight:
         if self._runs is None:
             return np.asarray(run.cpu().numpy())
         known: Flags = self._runs[depth - 1]
-        return known if which is None else known[which]
+        return known if which is None else np.asarray(known[which])
 
 
 class _ActiveRun:
@@ -234,7 +234,7 @@ class _ActiveRun:
     def _store_exit_states(self) -> None:
         """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
         early = np.flatnonzero(self.executed < self.store.max_depth)
-        if len(early) == len(self.executed):
+        if 0 < len(early) == len(self.executed):  # none at all: a call of nothing but padding
             self._store_states(self.executed + 1, self.all, self.h)
         elif len(early):
             self._store_states(self.executed[early] + 1, self.all.take(early), self.h[self._device(early)])

@@ -1,9 +1,11 @@
 """What a model with per-token depth changes in Hugging Face's `generate`."""
 
+from functools import wraps
 from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
+from transformers import GenerationMixin
 
 from anira.config import UserError
 from anira.models.cache import DepthCache
@@ -44,6 +46,7 @@ class DepthGeneration:
             generation_config, model_kwargs, generation_mode, batch_size, max_cache_length
         )
 
+    @wraps(GenerationMixin.prepare_inputs_for_generation)  # transformers reads its parameters
     def prepare_inputs_for_generation(self, *args: Any, is_first_iteration: bool = False, **kwargs: Any) -> Any:
         """Leave out the mask of generated tokens, none of which is padding: the cache knows the others."""
         inputs = super().prepare_inputs_for_generation(  # type: ignore[misc]

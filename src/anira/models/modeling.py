@@ -19,7 +19,7 @@ from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
 from anira.models.cache import DepthCache, cache_signature
 from anira.models.configuration import AniraConfig
 from anira.models.execution import run_active, run_parallel
-from anira.models.flat import FlatList, Tokens
+from anira.models.flat import Tokens
 from anira.models.generation import DepthGeneration
 from anira.models.loss import Targets, named_losses
 from anira.models.masks import causal_mask
@@ -147,11 +147,6 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):  # ty
         wanted = arguments.Wanted(probs, bool(hidden), output_iteration_states, logits_to_keep, active)
         counts = (num_answer_tokens, num_valid_tokens, num_items_in_batch)
         targets = None if labels is None else Targets(labels, *counts, gamma_scale, global_means)
-        if isinstance(cache, StaticDepthCache):
-            with torch.no_grad():
-                given, whole = (x, input_ids, policy, masks, depths, cache, wanted), len(self.model.coda) == 0
-                call = arguments.static_call(*given, head=self.head_logits, whole_head=whole)
-                return self._run(call, None, wanted)
         with nullcontext() if cache is None else cache.unchanged_on_error():
             call = self._prepare(x, input_ids, policy, masks, depths, cache, wanted)
             return self._run(call, targets, wanted)
@@ -176,14 +171,17 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):  # ty
         policy: ComputePolicy,
         masks: arguments.Masks,
         depths: arguments.Depths,
-        cache: DepthCache | None,
+        cache: DepthCache | StaticDepthCache | None,
         wanted: arguments.Wanted,
     ) -> arguments.Call:
         """Fill in validity, positions, the mask, noise and depths, and give the cache its new columns."""
+        logits: dict[str, Any] = {"head": self.head_logits, "whole_head": len(self.model.coda) == 0}
+        if isinstance(cache, StaticDepthCache):
+            return arguments.static_call(x, ids, policy, masks, depths, cache, wanted, **logits)
         depth = self.config.max_depth if depths.max_depth is None else depths.max_depth
         batch, time = x.shape[:2]
         past = 0 if cache is None else cache.get_seq_length()
-        valid, known, padded = masks.attended(batch, past, time, x.device)
+        valid, flat, padded = masks.attended(batch, past, time, x.device)
         key_valid = valid
         if cache is not None:
             arguments.check_deeper(depth, past, cache, self.config)
@@ -211,14 +209,13 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):  # ty
             max_depth=depth,
             training=self.training and cache is None and not wanted.active,
             probs=wanted.probs,
-            head=self.head_logits,
-            whole_head=len(self.model.coda) == 0,
+            **logits,
         )
         store: SlotStore | PresentStore | None = None if cache is None else cache.core
         if cache is None and wanted.active:
             rows, longest = (batch, time) if packing is None else (packing.num_rows, packing.longest)
             store = PresentStore(self.config.num_core_layers, depth, rows, longest)
-        return arguments.Call(x, policy, context, padded, mask, packing, cache, known, store, None, wanted.states)
+        return arguments.Call(x, policy, context, padded, mask, packing, cache, flat, store, None, wanted.states)
 
     def head_logits(self, h: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens vocab"]:
         """Return the logits of states by the head alone."""
@@ -287,10 +284,9 @@ class AniraForCausalLM(DepthGeneration, PreTrainedModel, GenerationMixin):  # ty
         return Core(readout, core.state, allocation, executed, core.iteration_states, core.ran, core.hides)
 
     def _run_active(self, call: arguments.Call, h0: Tensor, rope: Rope) -> Core:
-        assert call.store is not None
-        store, ctx, policy = call.store, call.context, call.policy
+        assert call.store is not None and call.flat is not None
+        store, flat, ctx, policy = call.store, call.flat, call.context, call.policy
         time = h0.shape[1]
-        flat = FlatList((h0.shape[0], time), call.known_valid, h0.device)
         if call.packing is not None:
             rows, columns = torch.stack([call.packing.rows, call.packing.columns]).cpu().numpy()
         else:

@@ -6,6 +6,7 @@ batches on devices where launching a kernel costs more than running it. It gives
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,9 +34,8 @@ class StaticDepthCache(Cache):
         super().__init__(layers=[])
         self.signature, self.max_length, self.max_depth = cache_signature(config), max_length, config.max_depth
         outer = config.num_prelude_layers + config.num_coda_layers
-        heads, head_dim = config.num_key_value_heads, config.head_dim
-        assert heads is not None and head_dim is not None
-        shape = (2, batch_size, heads, max_length, head_dim)
+        assert config.num_key_value_heads is not None and config.head_dim is not None
+        shape = (2, batch_size, config.num_key_value_heads, max_length, config.head_dim)
 
         def room(count: int) -> list[Tensor]:
             return [torch.zeros(shape, dtype=dtype, device=device) for _ in range(count)]
@@ -74,6 +74,12 @@ class StaticDepthCache(Cache):
     def get_max_cache_shape(self, layer_idx: int = 0) -> int:
         """Return how many tokens a row can hold."""
         return self.max_length
+
+    @contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """Run a call, without gradients: the length moves at its end, and what a failed one wrote is written over."""
+        with torch.no_grad():
+            yield
 
     def reset(self) -> None:
         """Forget everything."""

@@ -89,10 +89,9 @@ def _seen(outputs: Sequence[AniraOutput]) -> Seen:
         return torch.cat([output[name] for output in outputs], dim=1) if name in outputs[0] else None
 
     cache = outputs[-1].past_key_values
-    slots = cache.num_slots if isinstance(cache, DepthCache) else None
     hides = any(output.hides for output in outputs)
     parts = {name: join(name) for name in ("logits", "exit_depth", "executed", "ran")}
-    return Seen(**parts, hides=hides, num_slots=slots)
+    return Seen(**parts, hides=hides, num_slots=cache.num_slots if isinstance(cache, DepthCache) else None)
 
 
 @dataclass(frozen=True)
