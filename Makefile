@@ -9,8 +9,9 @@ TORCH_INDEX ?=
 WORKERS ?= 2
 TESTS ?= tests
 # A file's tests stay with one worker, so that what they share is made once; tests/conftest.py puts long files first.
-# Bytecode is kept, whatever the environment says: each child would compile the package anew.
-PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) \
+# Bytecode is kept, whatever the environment says: each child would compile the package anew. One thread for each
+# library: workers that share the cores wait for each other's threads.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) \
 	--dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test quick lint docs images clean

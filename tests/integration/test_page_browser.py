@@ -1,5 +1,9 @@
 """Every kind of page in a real browser: the answer on the first screen, tables in their box, axes with titles."""
 
+import json
+import re
+
+import altair as alt
 import pytest
 from tests.integration.test_report_browser import FIRST_SCREEN, PHONE, WIDE, browser, show
 from tests.pages_support import write_pages
@@ -16,6 +20,18 @@ def pages(tmp_path_factory):
 
 def test_every_page_is_light(pages):
     assert {name: path.stat().st_size for name, path in pages.items() if path.stat().st_size > LARGEST} == {}
+
+
+def test_every_chart_is_one_of_vega_lite(pages):
+    """Pages leave Altair's check out, which takes longer than all the rest; here it is made."""
+    found = [
+        re.search(r'<script type="application/json" id="specs">(.*?)</script>', path.read_text())
+        for path in pages.values()
+    ]
+    charts = [spec for one in found if one for spec in json.loads(one[1]).values()]
+    assert len(charts) > 50
+    for spec in charts:
+        alt.Chart.from_dict(spec)
 
 
 # What is wrong with a page, in one call: a browser answers slowly, and there are many pages.

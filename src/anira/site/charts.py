@@ -9,7 +9,7 @@ from altair.utils.schemapi import UndefinedType
 
 from anira.measure import Quantity, quantity
 from anira.site.page import ChartPart
-from anira.site.style import COLOURS, GREY, colours, shapes
+from anira.site.style import COLOURS, GREY, colours, shapes, tooltip
 from anira.site.tables import Column
 
 MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
@@ -90,10 +90,10 @@ def seed_layers(
     ends = alt.Chart(means).mark_area(opacity=0.15) if band else alt.Chart(means).mark_rule(strokeWidth=2)
     large, small = alt.Chart(means).mark_point(filled=True, size=80, opacity=1), alt.Chart(single).mark_point(size=20)
     return [
-        ends.encode(x=x, y=alt.Y("low:Q", title=y["title"]), y2="high:Q", **places),
+        ends.encode(x=x, y=alt.Y("low:Q", title=y["title"]), y2=alt.Y2("high:Q"), **places),
         *([alt.Chart(means).mark_line().encode(x=x, y=y, **places)] if band else []),
-        small.encode(x=x, y=y, shape=shape, opacity=alt.value(0.6), tooltip=["seed:O", *tips], **places),
-        large.encode(x=x, y=y, shape=shape, tooltip=[*tips, "low:Q", "high:Q"], **places),
+        small.encode(x=x, y=y, shape=shape, opacity=alt.value(0.6), tooltip=tooltip("seed:O", *tips), **places),
+        large.encode(x=x, y=y, shape=shape, tooltip=tooltip(*tips, "low:Q", "high:Q"), **places),
     ]
 
 
@@ -105,7 +105,7 @@ def forced_chart(seeds: pl.DataFrame, *, legend: Legend) -> alt.TopLevelMixin:
     table = hardest.select("label", depth, "knob", "value", "low", "high").sort("depth")
     x = alt.X("depth:Q", title="depth that every token is forced to", axis=whole_axis(table["depth"]))
     y = alt.Y("value:Q", title="accuracy at the hardest knob", axis=alt.Axis(format="%"))
-    base = alt.Chart(table).encode(x=x, y=y, color=legend.colour, tooltip=["depth:Q", "knob:Q", *_TIPS])
+    base = alt.Chart(table).encode(x=x, y=y, color=legend.colour, tooltip=tooltip("depth:Q", "knob:Q", *_TIPS))
     return alt.layer(base.mark_line(), base.mark_point(filled=True, size=60).encode(shape=legend.shape))
 
 
@@ -159,10 +159,10 @@ def interval_chart(
     return alt.layer(
         _rule(0.0),
         *([_range(whole, title, y)] if "null_low" in whole.columns else []),
-        line.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y),
-        alt.Chart(single).mark_point(size=25, color=GREY).encode(x=x, y=y, tooltip=["seed:O", *_TIPS]),
-        mark.encode(x=x, y=y, tooltip=_TIPS),
-        hollow.encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("value:Q", title="paper")]),
+        line.encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), y=y),
+        alt.Chart(single).mark_point(size=25, color=GREY).encode(x=x, y=y, tooltip=tooltip("seed:O", *_TIPS)),
+        mark.encode(x=x, y=y, tooltip=tooltip(*_TIPS)),
+        hollow.encode(x=x, y=y, tooltip=tooltip("label:N", alt.Tooltip("value:Q", title="paper"))),
     )
 
 
@@ -189,12 +189,16 @@ def whole_axis(values: pl.Series) -> alt.Axis:
 def _range(rows: pl.DataFrame, title: str, y: alt.Y) -> alt.Chart:
     bar = alt.Chart(rows.drop_nulls("null_low")).mark_bar(height=14, color=GREY, opacity=0.25)
     tips = [alt.Tooltip("null_low:Q", title="shuffled, low"), alt.Tooltip("null_high:Q", title="shuffled, high")]
-    made: alt.Chart = bar.encode(x=alt.X("null_low:Q", title=title), x2="null_high:Q", y=y, tooltip=["label:N", *tips])
+    made: alt.Chart = bar.encode(
+        x=alt.X("null_low:Q", title=title), x2=alt.X2("null_high:Q"), y=y, tooltip=tooltip("label:N", *tips)
+    )
     return made
 
 
 def _rule(at: float) -> alt.Chart:
-    line: alt.Chart = alt.Chart(pl.DataFrame({"x": [at]})).mark_rule(strokeDash=[4, 3], color=GREY).encode(x="x:Q")
+    line: alt.Chart = (
+        alt.Chart(pl.DataFrame({"x": [at]})).mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.X("x:Q"))
+    )
     return line
 
 

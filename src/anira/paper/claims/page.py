@@ -11,7 +11,7 @@ from anira.measure.claims.paper import PAPER_CLAIMS, PaperClaim, combine
 from anira.measure.claims.verdict import Claim, Evidence, Verdict, seed_mean
 from anira.site import Badge, Cell, ChartPart, Page, Section, Tone, table_part
 from anira.site.charts import interval_part
-from anira.site.style import GREY
+from anira.site.style import GREY, tooltip
 
 _INK: Final = {"supported": "#1a7f37", "contradicted": "#b3261e", "inconclusive": "#e69f00", "not testable": GREY}
 _TONES: Final[dict[str, Tone]] = {"supported": "yes", "contradicted": "no"}
@@ -68,7 +68,7 @@ def _counts(judged: Sequence[JudgedClaim]) -> ChartPart:
             x=alt.X("len:Q", title="settings (task, variant, measure)", axis=alt.Axis(tickMinStep=1, format="d")),
             y=alt.Y("claim:N", title=None, sort=list(PAPER_CLAIMS), scale=alt.Scale(domain=list(PAPER_CLAIMS))),
             color=alt.Color("verdict:N", scale=alt.Scale(domain=words, range=list(_INK.values())), title="verdict"),
-            tooltip=["claim:N", "verdict:N", "len:Q"],
+            tooltip=tooltip("claim:N", "verdict:N", "len:Q"),
         )
     )
     caption = "A claim is supported where all settings that can be judged agree."

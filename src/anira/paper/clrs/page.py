@@ -13,7 +13,7 @@ from anira.paper.found import Found
 from anira.site import ChartPart, Page, Section, TablePart
 from anira.site.by_knob import KnobTask, alignment_table, knob_charts, numbers_table
 from anira.site.charts import Legend, interval_part
-from anira.site.style import GREY, HEIGHT
+from anira.site.style import GREY, HEIGHT, tooltip
 from anira.site.tables import MEANS, Column, estimate_table
 from anira.site.verdicts import NAMES, claim_note, claims_badge, shown, verdict_lines
 
@@ -143,7 +143,7 @@ def _section(found: Found, subtask: str) -> Section:
 def _marked(part: ChartPart, seeds: pl.DataFrame, *, with_baselines: bool = False) -> ChartPart:
     """Return a chart by size with ticks at the seen sizes, and what needs no algorithm."""
     seen = seeds.filter(quantity="accuracy", split="seen").drop_nulls("knob").select("knob").unique(maintain_order=True)
-    ticks = alt.Chart(seen).mark_tick(color=GREY, thickness=3, height=12).encode(x="knob:Q", y=alt.value(HEIGHT))
+    ticks = alt.Chart(seen).mark_tick(color=GREY, thickness=3, height=12).encode(x=alt.X("knob:Q"), y=alt.value(HEIGHT))
     layers = [cast("alt.LayerChart", part.chart), ticks]
     caption = f"{part.caption} Ticks on the axis: sizes of training."
     if with_baselines:
@@ -151,7 +151,11 @@ def _marked(part: ChartPart, seeds: pl.DataFrame, *, with_baselines: bool = Fals
         named = rows.with_columns(baseline=pl.col("quantity").replace(_BASELINES))
         dashes = alt.StrokeDash("baseline:N", title="without the algorithm")
         line = alt.Chart(named.unique(["baseline", "knob"], maintain_order=True)).mark_line(color=GREY)
-        layers.append(line.encode(x="knob:Q", y="value:Q", strokeDash=dashes, tooltip=["baseline:N", "value:Q"]))
+        layers.append(
+            line.encode(
+                x=alt.X("knob:Q"), y=alt.Y("value:Q"), strokeDash=dashes, tooltip=tooltip("baseline:N", "value:Q")
+            )
+        )
     return replace(part, chart=alt.layer(*layers), caption=caption)
 
 

@@ -10,7 +10,7 @@ from anira.measure.savings import share_with_exit
 from anira.paper.cost.measure import BATCH
 from anira.paper.found import Found
 from anira.site.charts import Legend, seed_layers
-from anira.site.style import GREY, colours, shapes
+from anira.site.style import GREY, colours, shapes, tooltip
 from anira.site.verdicts import NAMES
 
 _KEYS: Final = ["task", "variant", "seed", "decode", "subset"]
@@ -63,7 +63,7 @@ def depth_chart(found: Found, quantity: str, decode: str) -> alt.TopLevelMixin:
     return alt.layer(
         *_expected(found, [found.task]),
         forced.mark_line(strokeWidth=1),
-        forced.mark_point(size=50, filled=False).encode(shape=legend.shape, tooltip=_TIPS),
+        forced.mark_point(size=50, filled=False).encode(shape=legend.shape, tooltip=tooltip(*_TIPS)),
         *own,
     )
 
@@ -85,6 +85,6 @@ def _expected(found: Found, tasks: Sequence[str]) -> list[alt.Chart]:
     return [
         alt.Chart(pl.DataFrame(points, schema=["x", "value"], orient="row").with_columns(expected=pl.lit(name)))
         .mark_line(color=GREY, strokeWidth=1.3, strokeDash=[1, 2] if name == "d/D" else [6, 3])
-        .encode(x=_X, y="value:Q", tooltip=["expected:N"])
+        .encode(x=_X, y=alt.Y("value:Q"), tooltip=tooltip("expected:N"))
         for name, points in curves.items()
     ]

@@ -12,7 +12,7 @@ from anira.measure.training.dynamics import WARMED
 from anira.paper.found import Found
 from anira.site import Badge, Cell, ChartPart, Page, Section, TablePart, amount, interval
 from anira.site.charts import MARKS, Legend, knob_chart, seed_layers, value_axis
-from anira.site.style import GREY
+from anira.site.style import GREY, tooltip
 from anira.site.tables import MEANS, Column, capital, estimate_table
 from anira.site.verdicts import NAMES, claim_note, joint_badge, named, setting_name, verdict_lines
 
@@ -133,7 +133,7 @@ def _depth(found: Found) -> ChartPart:
     """Return the depth of training batches over steps, a line for each variant, and the largest depth."""
     legend = Legend({name: _VARIANTS[name] for _, name in settings(found)})
     largest = alt.Chart(found.seeds.filter(quantity="max_depth").select("value").unique())
-    rule = largest.mark_rule(strokeDash=[4, 3], color=GREY).encode(y="value:Q", tooltip=["value:Q"])
+    rule = largest.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.Y("value:Q"), tooltip=tooltip("value:Q"))
     tables = [legend.of(table) for table in (found.seeds, found.runs)]
     chart = alt.layer(*_over_steps(tables, _DEPTH, legend.colour), rule)
     caption = f"{MARKS} Dashed: the largest depth, which the paper's models often approach."

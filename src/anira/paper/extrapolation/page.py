@@ -97,7 +97,7 @@ def _accuracy(found: Found, task: KnobTask) -> ChartPart:
     part = knob_chart_part(task, ACCURACY)
     rows = found.seeds.filter(quantity="majority", subset="all").drop_nulls("knob")
     commonest = alt.Chart(rows.unique("knob").sort("knob").select("knob", "value"))
-    guess = commonest.mark_line(color=GREY, strokeDash=[2, 3]).encode(x="knob:Q", y="value:Q")
+    guess = commonest.mark_line(color=GREY, strokeDash=[2, 3]).encode(x=alt.X("knob:Q"), y=alt.Y("value:Q"))
     said = "Dotted: always giving the commonest answer. The paper prints no values for its figure."
     chart = alt.layer(cast("alt.LayerChart", part.chart), guess)
     return replace(part, title="Accuracy by size", chart=chart, caption=f"{part.caption} {said}")

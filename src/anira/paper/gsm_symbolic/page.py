@@ -12,7 +12,7 @@ from anira.paper.gsm_symbolic.runs import REPORTED
 from anira.paper.gsm_symbolic.verdicts import answer, badge, verdicts
 from anira.site import Cell, ChartPart, Page, Section, TablePart, amount, interval, table_part
 from anira.site.charts import Legend, seed_layers
-from anira.site.style import GREY
+from anira.site.style import GREY, tooltip
 from anira.site.tables import Column, estimate_table
 
 _NO_SEEDS = pl.DataFrame(schema={"seed": pl.Int64})
@@ -164,7 +164,7 @@ def curve_chart(found: Found, forced: pl.DataFrame, knob: int) -> alt.TopLevelMi
         color=colour,
         shape=_legend(found).shape,
     )
-    return alt.layer(line.encode(x=x, y=y, color=colour, tooltip=tips), *marks)
+    return alt.layer(line.encode(x=x, y=y, color=colour, tooltip=tooltip(*tips)), *marks)
 
 
 def _depth(found: Found) -> ChartPart:
@@ -182,7 +182,7 @@ def _depth(found: Found) -> ChartPart:
         color=GREY, strokeDash=[4, 3], point=alt.OverlayMarkDef(color=GREY, size=25)
     )
     chart = alt.layer(
-        grey.encode(x=x, y=y, detail="label:N", tooltip=tips),
+        grey.encode(x=x, y=y, detail=alt.Detail("label:N"), tooltip=tooltip(*tips)),
         alt.Chart(table).mark_line().encode(x=x, y=y, color=legend.colour),
         *seed_layers(table, _NO_SEEDS, x, y, tips, color=legend.colour, shape=legend.shape),
     )

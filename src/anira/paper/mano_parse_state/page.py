@@ -11,7 +11,7 @@ from anira.measure.claims.verdict import Claim
 from anira.paper.found import Found
 from anira.site import ChartPart, Page, Section, TablePart, table_part
 from anira.site.charts import MARKS, Legend, interval_part, labelled, seed_layers
-from anira.site.style import COLOURS
+from anira.site.style import COLOURS, tooltip
 from anira.site.tables import MEANS, Column, estimate_cell, estimate_table, null_cell
 from anira.site.verdicts import NAMES, claim_note, claims_badge, named, shown
 
@@ -167,7 +167,7 @@ def _states_chart(found: Found, prefix: str, subsets: list[str]) -> ChartPart:
     caption = MARKS
     if not prefix:
         marks = alt.Chart(_paper_states()).mark_point(size=90, strokeWidth=2, shape="diamond", color=COLOURS[0])
-        layers.append(marks.encode(x=x, y=y, tooltip=tips, **place))
+        layers.append(marks.encode(x=x, y=y, tooltip=tooltip(*tips), **place))
         caption += " Hollow: the paper's model of ANIRA-E, where it is a constant."
     title = f"{_MEASURES[prefix].capitalize()} by the state of the parse"
     return ChartPart(name=f"{prefix}states", title=title, chart=alt.layer(*layers), caption=caption)

@@ -159,7 +159,7 @@ def ways_chart(found: Found, x: Column, y: Column) -> alt.TopLevelMixin:
     tips = ["label:N", "way:N", "x:Q", "value:Q"]
     sweep = alt.Chart(means).transform_filter("datum.level != null").mark_line(strokeWidth=1.5)
     return alt.layer(
-        sweep.encode(x=across, y=value_axis(y), color=colour, order="level:Q"),
+        sweep.encode(x=across, y=value_axis(y), color=colour, order=alt.Order("level:Q")),
         *seed_layers(means, single, across, value_axis(y), tips, color=colour, shape=shape),
     )
 

@@ -12,7 +12,7 @@ from anira.paper.policies.verdicts import answer, badge, collapsed_seeds, verdic
 from anira.site import Cell, ChartPart, Note, Page, Section, amount
 from anira.site.by_knob import ACCURACY, DEPTH, KnobTask, knob_chart_part
 from anira.site.charts import Legend, forced_chart
-from anira.site.style import GREY
+from anira.site.style import GREY, tooltip
 from anira.site.tables import MEANS, Column, estimate_table
 
 COLUMNS: Final = (
@@ -138,10 +138,16 @@ def compute_chart(found: Found, compute: str) -> alt.TopLevelMixin:
     tips = ["label:N", "x:Q", "y:Q"]
     marked: dict[str, Any] = {"x": x, "y": y, "color": legend.colour, "shape": legend.shape}
     return alt.layer(
-        curve.encode(x=x, y=y, tooltip=tips),
-        thin.encode(x=x, y=y, color=legend.colour, order="threshold:Q", tooltip=["select:N", "threshold:Q", *tips]),
-        small.encode(**marked, tooltip=["seed:O", *tips]),
-        large.encode(**marked, tooltip=tips),
+        curve.encode(x=x, y=y, tooltip=tooltip(*tips)),
+        thin.encode(
+            x=x,
+            y=y,
+            color=legend.colour,
+            order=alt.Order("threshold:Q"),
+            tooltip=tooltip("select:N", "threshold:Q", *tips),
+        ),
+        small.encode(**marked, tooltip=tooltip("seed:O", *tips)),
+        large.encode(**marked, tooltip=tooltip(*tips)),
     )
 
 
@@ -220,7 +226,7 @@ def twin_chart(found: Found, twin: Found) -> alt.TopLevelMixin:
             y=alt.Y("value:Q", title="mean answer depth", scale=alt.Scale(zero=False)),
             color=_legend(found).colour,
             strokeDash=alt.StrokeDash("task:N", title="task"),
-            tooltip=["label:N", "task:N", "knob:Q", "value:Q"],
+            tooltip=tooltip("label:N", "task:N", "knob:Q", "value:Q"),
         )
     )
     return chart

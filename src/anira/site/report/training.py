@@ -8,7 +8,7 @@ import polars as pl
 from anira.measure.training.metrics import evaluation_lines
 from anira.site.page import ChartPart, Section
 from anira.site.report.runs import Run
-from anira.site.style import COLOURS
+from anira.site.style import COLOURS, tooltip
 
 _SHOWN = {"accuracy": "accuracy", "depth": "mean answer depth"}
 
@@ -43,7 +43,7 @@ def _chart(table: pl.DataFrame, column: str, words: str, knob: str) -> alt.TopLe
             x=alt.X("step:Q", title="optimizer step"),
             y=alt.Y(f"{column}:Q", title=words, axis=axis),
             color=colour,
-            tooltip=["step:Q", "knob:O", "accuracy:Q", "depth:Q", "instances:Q"],
+            tooltip=tooltip("step:Q", "knob:O", "accuracy:Q", "depth:Q", "instances:Q"),
         )
     )
     return chart
