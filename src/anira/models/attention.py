@@ -121,21 +121,34 @@ class FlatAttention:
     """
 
     def __init__(
-        self, store: SlotStore | PresentStore, rows: Numbers, columns: Numbers, device: torch.device, starts: Numbers
+        self,
+        store: SlotStore | PresentStore,
+        rows: Numbers,
+        columns: Numbers,
+        device: torch.device,
+        starts: Numbers | None = None,
     ) -> None:
+        """`starts`: where in the list lines begin; None if each token is a line."""
+        self.store, self.device, self.columns = store, device, columns
+        self.slots: Tensor | None = None
+        self.single = starts is None or len(starts) == len(rows)
+        if starts is None or self.single:
+            self.rows, self.ends, self.most = rows, columns + 1, 1
+            self.whole = bool((columns == 0).all())
+        else:
+            self._lay_lines(rows, starts)
+        self.recent = self.ends - store.first[self.rows]
+
+    def _lay_lines(self, rows: Numbers, starts: Numbers) -> None:
         sizes = np.diff(starts, append=len(rows))
-        self.store, self.device = store, device
-        self.rows, self.columns, self.most = rows[starts], columns, int(sizes.max())
-        self.single = self.most == 1
-        self.ends = columns[np.append(starts[1:], len(rows)) - 1] + 1
+        self.rows, self.most = rows[starts], int(sizes.max())
+        self.ends = self.columns[np.append(starts[1:], len(rows)) - 1] + 1
         # Lines of equally many tokens that are all there is in their rows: plain causal attention will do.
         whole = sizes.min() == self.most and bool((self.ends == self.most).all())
-        self.whole = whole and bool((columns[starts] == 0).all())
-        if not self.single:
-            line = np.repeat(np.arange(len(starts)), sizes)
-            self.number = (line, np.arange(len(rows)) - starts[line])
-            self.place = tuple(on_device(one, device) for one in self.number)
-        self.slots: Tensor | None = None
+        self.whole = whole and bool((self.columns[starts] == 0).all())
+        line = np.repeat(np.arange(len(starts)), sizes)
+        self.number = (line, np.arange(len(rows)) - starts[line])
+        self.place = tuple(on_device(one, self.device) for one in self.number)
 
     def begin(self, depth: int | Numbers, slots: Numbers | None) -> None:
         """Note where the keys and values of iteration `depth` go (as the store says), and who sees whom in it.
@@ -185,7 +198,7 @@ class FlatAttention:
 
     def _visible(self, slots: Flags) -> Bool[Tensor, "lines columns"] | None:
         """Return which recent columns are seen by the last query of each line, None if that is all of them."""
-        before = np.arange(slots.shape[1]) < (self.ends - self.store.first[self.rows])[:, None]
+        before = np.arange(slots.shape[1]) < self.recent[:, None]
         # Where there are several queries, each has a mask of its own for what comes later.
         visible = slots & before if self.single else slots | ~before
         return None if visible.all() else on_device(visible, self.device)

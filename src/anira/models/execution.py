@@ -18,7 +18,7 @@ from anira.config import UserError
 from anira.models.attention import FirstKeyValues, FlatAttention, KeptKeyValues, row_starts
 from anira.models.backbone import Backbone, Rope, project_key_values, run_layers
 from anira.models.flat import Tokens
-from anira.models.host import Flags, Numbers, on_device
+from anira.models.host import Flags, Numbers, looking_is_free, on_device
 from anira.models.masks import restrict
 from anira.models.packing import PackedAttention
 from anira.models.policies.base import ComputePolicy, Context, Route
@@ -141,7 +141,7 @@ class Foresight:
     """Who runs which iteration, where the host can know it before the first: one look for the whole call, or none.
 
     Early policies decide in `begin`, so that `route` can be asked about every iteration at once. Online ones must be
-    looked at before each but the first, which everyone runs.
+    looked at before each but the first, which everyone runs. Where looking is free, nothing is asked ahead.
     """
 
     def __init__(self, policy: ComputePolicy, steering: Steering, h: Tensor, state: Any, ctx: Context) -> None:
@@ -153,7 +153,7 @@ class Foresight:
                 self._runs = np.arange(1, ctx.max_depth + 1)[:, None] <= steering.forced.cpu().numpy()
         elif steering.virtual or policy.timing == "none":
             self._runs = np.ones((ctx.max_depth, len(h)), dtype=bool)
-        elif policy.timing == "early":
+        elif policy.timing == "early" and not looking_is_free(h):
             self._runs = torch.stack([policy.route(depth, h, state).run for depth in iterations]).cpu().numpy()
 
     def runs(self, depth: int, run: Bool[Tensor, " tokens"], which: Numbers | None) -> Flags:
@@ -234,10 +234,14 @@ class _ActiveRun:
     def _store_exit_states(self) -> None:
         """Write the exit states of all tokens at once. With one token a row nobody reads them in this call."""
         early = np.flatnonzero(self.executed < self.store.max_depth)
-        if 0 < len(early) == len(self.executed):  # none at all: a call of nothing but padding
-            self._store_states(self.executed + 1, self.all, self.h)
-        elif len(early):
-            self._store_states(self.executed[early] + 1, self.all.take(early), self.h[self._device(early)])
+        if not len(early):  # or nobody at all: a call of nothing but padding
+            return
+        depths = self.executed[early] + 1
+        depth = int(depths[0]) if (depths == depths[0]).all() else depths
+        if len(early) == len(self.executed):
+            self._store_states(depth, self.all, self.h)
+        else:
+            self._store_states(depth, self.all.take(early), self.h[self._device(early)])
 
     def _device(self, numbers: Numbers) -> Tensor:
         return on_device(numbers, self.device)
@@ -327,7 +331,7 @@ class _ActiveRun:
         there = self.backbone.freeze == "first" and depth > 1
         slots = None if there else self._allocate(depth, tokens, onwards=onwards)
         if self.attention is None:
-            starts = row_starts(tokens.rows)
+            starts = None if self.single else row_starts(tokens.rows)
             self.attention = FlatAttention(self.store, tokens.rows, tokens.columns, self.device, starts)
         self.attention.begin(depth, slots)
         x = self.backbone.inject(h, tokens.h0)[None]

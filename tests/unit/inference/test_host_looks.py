@@ -10,7 +10,7 @@ from tests.host_looks import HostLooks
 from tests.models_support import random_ids, random_model, small_config
 
 from anira.inference import Engine
-from anira.models import AniraForCausalLM, DepthCache, arguments
+from anira.models import AniraForCausalLM, DepthCache, arguments, execution
 from anira.models.policies import decider, universal
 
 DEPTH = 6
@@ -21,7 +21,7 @@ BEFORE_ITERATIONS = {"fixed": 0, "anira-e": 1}
 @pytest.fixture(autouse=True)
 def values_are_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the checks that are made only where looking is free."""
-    for module in (arguments, decider, universal):
+    for module in (arguments, decider, execution, universal):
         monkeypatch.setattr(module, "looking_is_free", lambda tensor: False)
 
 
