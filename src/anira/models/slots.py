@@ -158,21 +158,23 @@ class SlotStore:
             return
         same: dict[Any, Settled] = {}  # rows that are copies of each other go on sharing
         given_back = [np.zeros(0, dtype=np.int64)]
-        for row in waiting.tolist():
-            count = ends[row] - self.first[row]
-            part = self.table[:, row, :count]
-            found = kinds_of(part)
-            if found is None:
-                self._settles = False
-                break
-            key = (id(self.settled[row]), part.tobytes())
-            if key not in same:
-                same[key] = self._settled(row, *found)
-            self.settled[row] = same[key]
-            self.table[:, row] = np.pad(self.table[:, row, count:], ((0, 0), (0, count)), constant_values=-1)
-            self.first[row] += count
-            given_back.append(found[0])
-        self._give_back(np.concatenate(given_back))
+        try:
+            for row in waiting.tolist():
+                count = ends[row] - self.first[row]
+                part = self.table[:, row, :count]
+                found = kinds_of(part)
+                if found is None:
+                    self._settles = False
+                    break
+                key = (id(self.settled[row]), part.tobytes())
+                if key not in same:
+                    same[key] = self._settled(row, *found)
+                self.settled[row] = same[key]
+                self.table[:, row] = np.pad(self.table[:, row, count:], ((0, 0), (0, count)), constant_values=-1)
+                self.first[row] += count
+                given_back.append(found[0])
+        finally:  # an error half-way leaves the rows before it settled
+            self._give_back(np.concatenate(given_back))
         self._shrink()
 
     def _settled(self, row: int, slots: Numbers, kinds: Numbers, columns: Numbers) -> Settled:
@@ -267,8 +269,9 @@ class SlotStore:
         if self._size < 4 * used + 64:
             return
         kept = np.unique(self.table[self.table >= 0])
-        self.table = np.where(self.table >= 0, np.searchsorted(kept, self.table), -1)
-        self.pools = [None if p is None else p.index_select(0, on_device(kept, p.device)) for p in self.pools]
+        # First what may fail for want of memory: the books must not be ahead of the pools.
+        pools = [None if p is None else p.index_select(0, on_device(kept, p.device)) for p in self.pools]
+        self.table, self.pools = np.where(self.table >= 0, np.searchsorted(kept, self.table), -1), pools
         self._free, self._size = np.zeros(0, dtype=np.int64), len(kept)
 
     def _make_room(self, columns: int) -> None:

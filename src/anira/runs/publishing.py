@@ -15,6 +15,7 @@ from typing import Any, Final
 from anira.config import UserError, config_hash, from_dict, json_text
 from anira.config.files import replacing_folder
 from anira.config.folder import inside, subfolders
+from anira.config.private import without_paths
 from anira.config.sealed import end_line, read_json, write_sealed
 from anira.config.strict import run_id, stored_values
 from anira.evaluation import RecordFolder
@@ -22,7 +23,6 @@ from anira.measure.records.stored import read_stored
 from anira.measure.training.metrics import read_metrics
 from anira.runs.card import model_card
 from anira.runs.loading import HUB, load
-from anira.runs.private import without_paths
 from anira.runs.published import RUN
 from anira.runs.run import Run
 from anira.training.checkpoint import LOOP, choose_checkpoint, listed_files, without_bars, write_manifest
@@ -103,12 +103,17 @@ def write_published(run: Run, target: Path, place: str, *, records: bool) -> Non
         _copy_tokenizer(choose_checkpoint(path, config_hash(before), run.step), part)
         for name in ("config.json", "generation_config.json", "tokenizer_config.json"):
             if (part / name).is_file():
-                _write(part / name, without_paths(read_json(part / name)))
+                _write(part / name, _without_paths_but_tokens(read_json(part / name)))
         _write(part / LOOP, {"step": run.step, "config_hash": config_hash(config)})
         write_manifest(part)
         _write_run(path, config, part / RUN)
         for one in _evaluations(path) if records else []:
             _copy(one.files(), part / RUN / "records" / one.path.name)
+
+
+def _without_paths_but_tokens(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration without paths; a token may look like one, and stays as it is."""
+    return {name: one if name.endswith(("_token", "_decoder")) else without_paths(one) for name, one in values.items()}
 
 
 def _write_run(path: Path, config: TrainConfig, folder: Path) -> None:
@@ -150,9 +155,13 @@ def _upload(folder: Path, name: str, *, private: bool, api: Any) -> str:
     api = HfApi() if api is None else api
     try:
         api.create_repo(name, repo_type="model", private=private, exist_ok=True)
+        if private and not api.model_info(name).private:  # what is there already stays as it is
+            raise UserError(f"{name} is on the hub already, and public: choose another name, or leave out --private")
         api.upload_folder(
             repo_id=name, folder_path=folder, commit_message="Published by anira", delete_patterns=list(_OURS)
         )
+    except UserError:
+        raise
     except Exception as error:  # the classes of a failed connection belong to whatever library makes it
         why = " ".join(str(error).split())[:300]
         raise UserError(f"cannot publish to {name} on the hub: {why}; `hf auth login` logs you in") from error

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from anira.config import UserError
 from anira.inference import Engine
@@ -14,12 +14,10 @@ from anira.serving.asking import Asked, Prompt
 from anira.serving.errors import EngineError, Refused
 from anira.serving.limits import Limits
 from anira.serving.metrics import Metrics
-from anira.serving.turns import Turns
+from anira.serving.turns import Leave, Turns
 
 Put = Callable[[Handle, list[Token]], Awaitable[bool]]
 """Takes new tokens of a request, and says whether more are wanted."""
-_BUFFER: Final = 64
-"""Tokens that may wait for a client that reads slowly."""
 
 
 class Service:
@@ -119,16 +117,22 @@ class Service:
         self._check_room(1)  # nothing is awaited from here to the engine's own queue: nobody gets in between
         out: list[Token] = []
         try:
-            async with self._turns.together():
-                return await self._attempt(prompt, asked, put, out)
+            async with self._turns.together() as leave:
+                return await self._attempt(prompt, asked, put, out, leave)
         except EngineError:
             pass
-        async with self._turns.alone():
-            return await self._attempt(prompt, asked, put, out)
+        async with self._turns.alone() as leave:
+            return await self._attempt(prompt, asked, put, out, leave)
 
-    async def _attempt(self, prompt: list[int], asked: Asked, put: Put, out: list[Token]) -> Handle:
-        news = asyncio.Event()
-        handle = self._submit(prompt, asked, news)
+    async def _attempt(self, prompt: list[int], asked: Asked, put: Put, out: list[Token], leave: Leave) -> Handle:
+        news, handle = asyncio.Event(), None
+
+        def hear() -> None:
+            news.set()
+            if handle is not None and handle.done:
+                leave()
+
+        handle = self._submit(prompt, asked, hear)
         self._open.add(handle)
         try:
             await self._follow(handle, news, put, out)
@@ -156,12 +160,12 @@ class Service:
         if handle.reason == "cancelled":
             raise _shutting_down()
 
-    def _submit(self, prompt: list[int], asked: Asked, news: asyncio.Event) -> Handle:
+    def _submit(self, prompt: list[int], asked: Asked, hear: Callable[[], None]) -> Handle:
         loop = asyncio.get_running_loop()
 
         def listen() -> None:
             with suppress(RuntimeError):  # the loop has ended, and nobody listens
-                loop.call_soon_threadsafe(news.set)
+                loop.call_soon_threadsafe(hear)
 
         if self._over:
             raise _shutting_down()
@@ -177,7 +181,6 @@ class Service:
                 top_k=None if asked.top_k is None else min(asked.top_k, self.config.vocab_size),
                 top_p=asked.top_p,
                 seed=asked.seed,
-                buffer=_BUFFER if asked.stream else None,
                 listener=listen,
             )
         except UserError as error:

@@ -5,8 +5,11 @@ fails again is to blame, and the others are answered.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+
+Leave = Callable[[], None]
+"""Leaves early, once the engine has done its work: a client may still be reading. A second call does nothing."""
 
 
 class Turns:
@@ -20,29 +23,32 @@ class Turns:
         self._moved = asyncio.Event()
 
     @asynccontextmanager
-    async def together(self) -> AsyncIterator[None]:
+    async def together(self) -> AsyncIterator[Leave]:
         """Be inside with others, once nobody wants to be alone."""
         await self._until(lambda: not self._want_alone)
-        self._inside += 1
-        try:
-            yield
-        finally:
-            self._leave()
+        with self._entered() as leave:
+            yield leave
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    async def alone(self) -> AsyncIterator[Leave]:
         """Be inside alone."""
         self._want_alone += 1
-        try:
+        with ExitStack() as left:
+            left.callback(self._give_up_alone)
             await self._until(lambda: not self._inside)
-            self._inside += 1
-            try:
-                yield
-            finally:
-                self._leave()
-        finally:
-            self._want_alone -= 1
-            self._move()
+            left.enter_context(self._entered())
+            yield left.close
+
+    @contextmanager
+    def _entered(self) -> Iterator[Leave]:
+        self._inside += 1
+        with ExitStack() as left:
+            left.callback(self._leave)
+            yield left.close
+
+    def _give_up_alone(self) -> None:
+        self._want_alone -= 1
+        self._move()
 
     async def _until(self, free: Callable[[], bool]) -> None:
         self.waiting += 1

@@ -132,8 +132,11 @@ def test_a_damaged_copy_is_refused(published, tmp_path, name):
 class Hub:
     """Takes what is published as the hub would."""
 
-    def __init__(self, error=None):
-        self.calls, self.files, self.error = [], set(), error
+    def __init__(self, error=None, private=True):
+        self.calls, self.files, self.error, self.private = [], set(), error, private
+
+    def model_info(self, name):
+        return self
 
     def create_repo(self, name, **options):
         self.calls.append((name, options))
@@ -156,6 +159,17 @@ def test_the_hub_gets_the_same_folder_in_one_commit(published, tmp_path, monkeyp
     assert "run/*" in uploaded["delete_patterns"]
     assert 'anira.load("someone/mano")' in hub.card
     assert not list(tmp_path.iterdir())
+
+
+def test_what_should_be_private_is_not_added_to_what_is_public(tmp_path, monkeypatch):
+    """The hub ignores the wish where there is such a repository already."""
+    monkeypatch.chdir(tmp_path)
+    hub = Hub(private=False)
+    with pytest.raises(UserError, match=r"on the hub already, and public"):
+        publish(MANO, "hf://someone/mano", private=True, api=hub)
+    assert not hub.files
+    publish(MANO, "hf://someone/mano", api=hub)
+    assert hub.files
 
 
 @pytest.mark.parametrize("place", ["hf://mano", "hf://a/b/c", "hf:///tmp", "hf://../x"])

@@ -281,8 +281,8 @@ def test_time_is_bounded():
 @pytest.mark.parametrize("returns", [True, False])
 def test_a_client_that_does_not_read_holds_up_nobody_and_not_for_ever(returns, monkeypatch):
     monkeypatch.setattr("anira.serving.app._LAST_WORD", 0.01)
-    monkeypatch.setattr("anira.serving.service._BUFFER", 3)
     service = make_service(timeout=300.0 if returns else 0.5)
+    service.engine.max_rows = 1
     body, sent = json.dumps({"prompt": [1, 2], "max_tokens": 12, "stream": True}).encode(), []
 
     async def act(ask):
@@ -298,12 +298,11 @@ def test_a_client_that_does_not_read_holds_up_nobody_and_not_for_ever(returns, m
 
         scope = {"type": "http", "method": "POST", "path": PATH, "headers": [(b"content-type", b"application/json")]}
         slow = asyncio.create_task(make_app(service)(scope, receive, send))
-        while not any(handle.paused for handle in service._open):
+        while len(sent) < 2:  # a head, and the first tokens, which nobody takes
             await asyncio.sleep(0.001)
-        (handle,) = service._open
         if returns:
             assert (await ask(prompt=[2], max_tokens=9)).status_code == 200
-            assert len(handle.tokens) < 12
+            assert not slow.done()
             reads.set()
         await slow
 
@@ -312,6 +311,46 @@ def test_a_client_that_does_not_read_holds_up_nobody_and_not_for_ever(returns, m
         check_as_alone(joined(events(b"".join(one.get("body", b"") for one in sent).decode())), [1, 2])
     assert service.metrics.outcomes["timeout"] == (not returns)
     assert service.engine.stats["reserved_slots"] == 0
+
+
+def test_after_an_error_a_client_that_does_not_read_holds_up_nobody(monkeypatch):
+    """Its request is tried again alone, and the engine is done with it long before the client is."""
+    service = make_service()
+    enter, failures = service.engine.stages.enter, []
+
+    def fail_once(ids, *words):
+        if 13 in ids[:-1] and not failures:
+            failures.append(13)
+            raise RuntimeError("once is enough")
+        return enter(ids, *words)
+
+    monkeypatch.setattr(service.engine.stages, "enter", fail_once)
+    body = json.dumps({"prompt": [4, 13, 5], "max_tokens": 12, "stream": True}).encode()
+    sent = []
+
+    async def act(ask):
+        reads, asked = asyncio.Event(), [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive():
+            return asked.pop() if asked else await asyncio.Event().wait()
+
+        async def send(message):
+            sent.append(message)
+            if message.get("body"):
+                await reads.wait()
+
+        scope = {"type": "http", "method": "POST", "path": PATH, "headers": [(b"content-type", b"application/json")]}
+        slow = asyncio.create_task(make_app(service)(scope, receive, send))
+        while len(sent) < 2:
+            await asyncio.sleep(0.001)
+        assert (await asyncio.wait_for(ask(prompt=[1, 2], max_tokens=1), 60)).status_code == 200
+        assert not slow.done()
+        reads.set()
+        await slow
+
+    with_client(service, act)
+    assert failures == [13]
+    check_as_alone(joined(events(b"".join(one.get("body", b"") for one in sent).decode())), [4, 13, 5])
 
 
 def test_a_request_on_which_the_engine_fails_leaves_the_others_alone(monkeypatch):

@@ -141,7 +141,7 @@ class Engine:
     def run(self) -> None:
         """Answer all requests that there are."""
         while not self.idle:
-            self.tick()
+            self._tick_here()
 
     def start(self) -> "Engine":
         """Work in a thread of its own from now on, until `close`."""
@@ -192,14 +192,21 @@ class Engine:
                 self._end(handle, "failed")
 
     def _stuck(self) -> bool:
-        """Whether nothing can go on: there are no requests, or all of them wait for their readers."""
-        waiting = all(handle.paused and not handle.cancelled for handle in self._running.values())
-        return not self._waves and not self._waiting and waiting
+        """Whether nothing can go on: there are no requests, or those that run wait for their readers."""
+        paused = all(handle.paused and not handle.cancelled for handle in self._running.values())
+        enters = self._next_fits() or any(handle.cancelled for handle in self._waiting)
+        return not self._waves and not enters and paused
+
+    def _tick_here(self) -> None:
+        """Tick without a thread, where waiting for a reader would be waiting for ever."""
+        if self._stuck():
+            raise UserError("nothing can go on: requests with a buffer wait for their readers")
+        self.tick()
 
     def _drive(self, handle: Handle) -> None:
         """Bring a request on: tick, or wait for the thread that does."""
         if self._thread is None:
-            self.tick()
+            self._tick_here()
             return
         with handle.changed:
             handle.changed.wait(timeout=0.05)
@@ -235,14 +242,18 @@ class Engine:
 
     def _admit(self) -> None:
         """Give rows to requests that fit, first come, first served."""
-        while self._waiting and len(self._running) < self.max_rows:
-            need = self._need(len(self._waiting[0].prompt), self._waiting[0].options)
-            if self._reserved + need > self.max_slots:
-                return
+        while self._next_fits():
             handle = self._waiting.popleft()
             handle.row = next(row for row in range(self.max_rows) if row not in self._running)
             self._running[handle.row] = handle
-            self._reserved += need
+            self._reserved += self._need(len(handle.prompt), handle.options)
+
+    def _next_fits(self) -> bool:
+        """Whether there is a row and room for the next in line."""
+        if not self._waiting or len(self._running) >= self.max_rows:
+            return False
+        head = self._waiting[0]
+        return self._reserved + self._need(len(head.prompt), head.options) <= self.max_slots
 
     def _forget_cancelled(self) -> None:
         for handle in [one for one in self._all() if one.cancelled]:

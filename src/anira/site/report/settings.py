@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anira.config import json_text
+from anira.config.private import without_paths
 from anira.measure.records.folders import HOUSEKEEPING
 
 
@@ -86,5 +87,7 @@ def experiment_names(variants: Sequence[str], settings: Sequence[Mapping[str, An
     for variant, own in zip(variants, flat, strict=True):
         rivals = [other for name, other in zip(variants, flat, strict=True) if name == variant]
         keys = [key for key in own if any(other.get(key) != own[key] for other in rivals)]
-        names.append(", ".join([variant, *(f"{key.rpartition('.')[2]} {show(own[key])}" for key in keys)]))
+        names.append(
+            ", ".join([variant, *(f"{key.rpartition('.')[2]} {show(without_paths(own[key]))}" for key in keys)])
+        )
     return names

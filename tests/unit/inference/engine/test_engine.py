@@ -1,6 +1,7 @@
 """The engine's manners: who is refused, who waits, what a reader sees, and that nothing is lost."""
 
 import threading
+import time
 
 import pytest
 import torch
@@ -66,6 +67,31 @@ def test_a_slow_reader_pauses_its_own_request_only(model):
     assert len(fast.result().tokens) == 12
     assert len(slow.tokens) == 2, "two tokens may wait for their reader"
     assert slow.result().tokens == Engine(model).submit([1, 2, 3], max_new_tokens=12).result().tokens
+
+
+def test_who_waits_for_a_row_that_a_slow_reader_holds_is_told_so(model):
+    engine = Engine(model, max_rows=1)
+    slow = engine.submit([1, 2, 3], max_new_tokens=12, buffer=1)
+    other = engine.submit([4, 5], max_new_tokens=2)
+    with pytest.raises(UserError, match="wait for their readers"):
+        other.result()
+    with pytest.raises(UserError, match="wait for their readers"):
+        engine.run()
+    assert len(slow.result().tokens) == 12 and len(other.result().tokens) == 2
+
+
+def test_an_engine_whose_rows_wait_for_readers_rests(model, monkeypatch):
+    engine, ticks = Engine(model, max_rows=1), []
+    tick = engine.tick
+    monkeypatch.setattr(engine, "tick", lambda: (ticks.append(1), tick()))
+    with engine:
+        slow, other = (engine.submit([1, 2], max_new_tokens=3, buffer=one) for one in (1, None))
+        while not slow.paused:
+            time.sleep(0.001)
+        before = len(ticks)
+        time.sleep(0.1)
+        assert len(ticks) - before < 3
+        assert len(slow.result().tokens) == len(other.result().tokens) == 3
 
 
 def test_sampling_depends_on_nothing_but_the_request(model):

@@ -1,11 +1,11 @@
-"""What of a machine must not be published: paths. Everything else that a run notes of it is left out as a whole."""
+"""What of a machine must not be shown to others: paths. What else a run notes of it is left out as a whole."""
 
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-_PATH: Final = re.compile(r"^(~|\.\.|/[^/\s]+/|/[^/\s]+$|[A-Za-z]:[\\/])")
-"""How a path outside the working directory begins: ~, .., /home/..., C:\\..."""
+_PATH: Final = re.compile(r"(~[^/\\\s]*[/\\]|//?[^/\s]|\\\\|file:|[A-Za-z]:[/\\]|(.*[/\\])?\.\.([/\\]|$))")
+"""How a path out of the working directory begins (~/, /home, //server, \\\\server, file:, C:), or .. anywhere in it."""
 
 
 def without_paths(value: Any) -> Any:
