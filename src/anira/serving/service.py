@@ -125,7 +125,8 @@ class Service:
             return await self._attempt(prompt, asked, put, out, leave)
 
     async def _attempt(self, prompt: list[int], asked: Asked, put: Put, out: list[Token], leave: Leave) -> Handle:
-        news, handle = asyncio.Event(), None
+        news = asyncio.Event()
+        handle: Handle | None = None
 
         def hear() -> None:
             news.set()
