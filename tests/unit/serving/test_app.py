@@ -278,28 +278,35 @@ def test_time_is_bounded():
     assert service.metrics.outcomes["timeout"] == 2
 
 
+async def unread(service, sent, prompt):
+    """Ask for a stream and take none of its tokens until the event is set; return once the first are there."""
+    body = json.dumps({"prompt": prompt, "max_tokens": 12, "stream": True}).encode()
+    reads, asked = asyncio.Event(), [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive():
+        return asked.pop() if asked else await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+        if message.get("body"):
+            await reads.wait()
+
+    scope = {"type": "http", "method": "POST", "path": PATH, "headers": [(b"content-type", b"application/json")]}
+    slow = asyncio.create_task(make_app(service)(scope, receive, send))
+    while len(sent) < 2:  # a head, and the first tokens
+        await asyncio.sleep(0.001)
+    return slow, reads
+
+
 @pytest.mark.parametrize("returns", [True, False])
 def test_a_client_that_does_not_read_holds_up_nobody_and_not_for_ever(returns, monkeypatch):
     monkeypatch.setattr("anira.serving.app._LAST_WORD", 0.01)
     service = make_service(timeout=300.0 if returns else 0.5)
     service.engine.max_rows = 1
-    body, sent = json.dumps({"prompt": [1, 2], "max_tokens": 12, "stream": True}).encode(), []
+    sent = []
 
     async def act(ask):
-        reads, asked = asyncio.Event(), [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive():
-            return asked.pop() if asked else await asyncio.Event().wait()
-
-        async def send(message):
-            sent.append(message)
-            if message.get("body"):
-                await reads.wait()
-
-        scope = {"type": "http", "method": "POST", "path": PATH, "headers": [(b"content-type", b"application/json")]}
-        slow = asyncio.create_task(make_app(service)(scope, receive, send))
-        while len(sent) < 2:  # a head, and the first tokens, which nobody takes
-            await asyncio.sleep(0.001)
+        slow, reads = await unread(service, sent, [1, 2])
         if returns:
             assert (await ask(prompt=[2], max_tokens=9)).status_code == 200
             assert not slow.done()
@@ -325,24 +332,10 @@ def test_after_an_error_a_client_that_does_not_read_holds_up_nobody(monkeypatch)
         return enter(ids, *words)
 
     monkeypatch.setattr(service.engine.stages, "enter", fail_once)
-    body = json.dumps({"prompt": [4, 13, 5], "max_tokens": 12, "stream": True}).encode()
     sent = []
 
     async def act(ask):
-        reads, asked = asyncio.Event(), [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive():
-            return asked.pop() if asked else await asyncio.Event().wait()
-
-        async def send(message):
-            sent.append(message)
-            if message.get("body"):
-                await reads.wait()
-
-        scope = {"type": "http", "method": "POST", "path": PATH, "headers": [(b"content-type", b"application/json")]}
-        slow = asyncio.create_task(make_app(service)(scope, receive, send))
-        while len(sent) < 2:
-            await asyncio.sleep(0.001)
+        slow, reads = await unread(service, sent, [4, 13, 5])
         assert (await asyncio.wait_for(ask(prompt=[1, 2], max_tokens=1), 60)).status_code == 200
         assert not slow.done()
         reads.set()
