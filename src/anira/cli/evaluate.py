@@ -1,6 +1,7 @@
 """`anira evaluate RUN`: a checkpoint over a knob grid, into records."""
 
 from dataclasses import dataclass, replace
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +16,7 @@ from anira.config.ranges import parse_integers
 
 if TYPE_CHECKING:
     from anira.evaluation import EvaluationConfig
+    from anira.tasks import Task
 
 SUMMARY = "Evaluate a checkpoint over a knob grid and write records for `anira analyze` and `anira report`."
 
@@ -83,15 +85,18 @@ def run(argv: list[str]) -> None:
     cells = evaluated_cells(task, wanted.knobs)
     check_evaluation(cells, wanted.count, options.max_depth or loaded[0].model["max_depth"])
     for override in overrides:
-        _evaluate(loaded, replace(wanted, override=override), options, len(cells) * wanted.count)
+        _evaluate(loaded, replace(wanted, override=override), options, cells)
 
 
-def _evaluate(loaded: Any, wanted: "EvaluationConfig", options: EvaluateOptions, total: int) -> None:
+def _evaluate(
+    loaded: Any, wanted: "EvaluationConfig", options: EvaluateOptions, cells: "list[tuple[Task, int]]"
+) -> None:
     """Make the records of one evaluation, with a bar, and say where they are."""
     from anira.training.evaluating import evaluate_loaded, evaluation_name
 
     name = evaluation_name(loaded[2], wanted, knobs=options.knobs or "", subtasks=options.subtasks or "")
     folder = inside(options.run, "records", options.name or name)
+    total = len(cells) * wanted.count
     with progress(total, "instances") as advance:
         done = 0
 
@@ -100,27 +105,18 @@ def _evaluate(loaded: Any, wanted: "EvaluationConfig", options: EvaluateOptions,
             advance(now - done)
             done = now
 
-        evaluate_loaded(loaded, wanted, folder, progress=note)
+        figures = evaluate_loaded(loaded, wanted, folder, progress=note)
     following = command("anira", "analyze", options.run, "--evaluation", folder.name)
-    tell(f"wrote {total} instances\n{_outcome(folder)}\nnext: {following}")
+    tell(f"wrote {total} instances\n{_outcome(figures, cells)}\nnext: {following}")
     say(folder)
 
 
-def _outcome(folder: Path) -> str:
-    """Return accuracy and mean answer depth by knob, read from the records."""
-    import polars as pl
-
-    from anira.measure.records.instances import instance_table
-    from anira.measure.records.loading import find_subtasks, load_evaluation
-
+def _outcome(figures: list[dict[str, Any]], cells: "list[tuple[Task, int]]") -> str:
+    """Return accuracy and mean answer depth by knob."""
     rows = []
-    for subtask in find_subtasks(folder):
-        table = instance_table(load_evaluation(folder, subtask or None))
-        depth = pl.col("answer_depth").sum() / pl.col("answer_tokens").sum()
-        by_knob = table.group_by("knob", "split", maintain_order=True).agg(pl.col("correct").mean(), depth)
-        rows += [
-            [subtask, str(knob), split, f"{right:.3f}", f"{deep:.2f}"] for knob, split, right, deep in by_knob.rows()
-        ]
+    for one, (part, knob) in zip(figures, cells, strict=True):
+        accuracy, depth = one["accuracy"], one.get("depth_answer", nan)
+        rows.append([part.subtask, str(knob), part.knob.split(knob), f"{accuracy:.3f}", f"{depth:.2f}"])
     head = ["subtask", "knob", "split", "accuracy", "answer depth"]
     first = 0 if any(row[0] for row in rows) else 1
     return layout(head[first:], [row[first:] for row in rows])

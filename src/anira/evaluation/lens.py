@@ -12,7 +12,6 @@ from anira.tasks import Rows, Task
 
 SAMPLE: Final = 6
 """Right instances of a knob that have a lens, and wrong ones: as many as a page shows."""
-_KEYS: Final = ("instance_id", "position")
 
 
 def with_lens(
@@ -29,11 +28,14 @@ def with_lens(
     few = rows.take(index)
     after = predict_stopped(model.model, few, said.executed[index])
     found = instances["instance_id"].to_numpy()[index]
-    answers = tokens.filter(pl.col("instance_id").is_in(found), target_kind="answer").select(*_KEYS, "executed")
-    places = zip(np.searchsorted(found, answers["instance_id"]), answers["position"], answers["executed"], strict=True)
-    texts = [[task.vocab.tokens[i] for i in after[row, position, :depth]] for row, position, depth in places]
-    lens = answers.select(_KEYS).with_columns(pl.Series("lens", texts, dtype=pl.List(pl.String)))
-    return tokens.drop("lens").join(lens, on=_KEYS, how="left", maintain_order="left").select(tokens.columns)
+    answer = (tokens["target_kind"] == "answer").to_numpy() & np.isin(tokens["instance_id"].to_numpy(), found)
+    asked = tokens.select("instance_id", "position", "executed")[np.flatnonzero(answer)]
+    texts = (
+        [task.vocab.tokens[i] for i in after[np.searchsorted(found, instance), position, :depth]]
+        for instance, position, depth in asked.iter_rows()
+    )
+    lens = [next(texts) if here else None for here in answer]
+    return tokens.with_columns(pl.Series("lens", lens, dtype=pl.List(pl.String)))
 
 
 def _sample(correct: Array) -> Array:

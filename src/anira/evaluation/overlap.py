@@ -1,9 +1,9 @@
 """Which evaluation items training has seen: at small knobs different random streams meet."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anira.tasks import BLOCK, IGNORE, Rows, Task
+from anira.tasks.base import Ints
 from anira.tasks.held_out import prefix_hashes
 from anira.tasks.offset import without_offset
 
@@ -24,21 +24,25 @@ class Overlap:
             block = task.rows(seed=seed, stream="train", start=start, count=min(BLOCK, rows - start))
             block = without_offset(block)
             found.append(prefix_hashes(block.input_ids)[_ends(block)])
-        self._seen = np.unique(np.concatenate(found))
+        self._seen = np.sort(np.concatenate(found))
 
     def seen(self, rows: Rows) -> list[bool]:
         """Say for each row whether training has read the very same one, of a dense row up to its last answer."""
         rows = without_offset(rows)
-        ends = _ends(rows)
-        last = ends.shape[1] - 1 - ends[:, ::-1].argmax(axis=1)
-        keys = prefix_hashes(rows.input_ids)[np.arange(len(rows)), last]
-        return [bool(found) for found in np.isin(keys, self._seen)]
+        row, position = _ends(rows)
+        last = np.diff(row, append=len(rows)) > 0
+        keys = prefix_hashes(rows.input_ids)[row[last], position[last]]
+        found = np.searchsorted(self._seen, keys, side="right") > np.searchsorted(self._seen, keys)
+        return [bool(value) for value in found]
 
 
-def _ends(rows: Rows) -> NDArray[np.bool_]:
-    """Mark where a question ends that can be asked again: at the end of a row, or in dense rows before each answer."""
+def _ends(rows: Rows) -> tuple[Ints, Ints]:
+    """Return where questions end that can be asked again, as rows and positions, in order.
+
+    That is the end of a row, or in dense rows the place before each answer.
+    """
     answers = rows.labels != IGNORE
-    dense = (answers & (rows.labels != rows.input_ids)).any(axis=1)
-    before = np.pad(answers[:, 1:], ((0, 0), (0, 1)))
-    at_end = np.arange(rows.labels.shape[1]) == rows.lengths[:, None] - 1
-    return np.where(dense[:, None], before, at_end)
+    if (answers & (rows.labels != rows.input_ids)).any():  # dense; a row alone may be so without showing it
+        row, position = np.nonzero(answers[:, 1:])
+        return row, position
+    return np.arange(len(rows)), rows.lengths - 1

@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.distributed.fsdp import FSDPModule
 from torch.nn.functional import cross_entropy
 
-from anira.inference.lens import stopped_outputs
 from anira.models import AniraForCausalLM, AniraOutput
 from anira.models.exits import at_least_float32
 from anira.records.overrides import forced_depth, offered_depth
@@ -97,10 +96,12 @@ def predict_stopped(model: AniraForCausalLM, rows: Rows, executed: Array) -> Arr
 
     `executed` has how many each token runs if it is let.
     """
-    ran = torch.from_numpy(executed[:, : rows.input_ids.shape[1]][_valid(rows)]).to(model.device)
-    ids, call = _packed(model, rows)
-    after = [_flat(output) for output in stopped_outputs(model, ids, ran[None], **call)]
-    return np.stack([lay_out(output, rows).predicted for output in after], axis=-1)
+    depths = np.arange(1, model.config.max_depth + 1)
+    ran = np.minimum(executed[:, : rows.input_ids.shape[1]][_valid(rows)], depths[:, None])
+    copies = rows.take(np.tile(np.arange(len(rows)), len(depths)))  # one call for all: rows do not see each other
+    output = _read(model, copies, exit_depth=torch.from_numpy(ran.ravel()).to(model.device))
+    predicted = lay_out(output, copies).predicted
+    return np.moveaxis(predicted.reshape(len(depths), len(rows), -1), 0, -1)
 
 
 def _read(model: AniraForCausalLM, rows: Rows, exit_depth: Tensor | None = None, **rule: Any) -> AniraOutput:

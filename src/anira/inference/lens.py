@@ -4,7 +4,6 @@ Stopped after iteration d, every token reads out the state that it has then. Ite
 run, because none of them reads a later state. So coda and head, and a policy's own way to read out, are all in it.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -35,27 +34,17 @@ def logit_lens(model: AniraForCausalLM, input_ids: Int[Tensor, "batch time"], **
     >>> lens.logits.shape, torch.allclose(lens.logits[-1], model(ids, active=True).logits, atol=1e-6)
     (torch.Size([4, 1, 3, 9]), True)
     """
-    output: AniraOutput = model(input_ids, active=True, **options)
-    assert output.executed is not None
-    after = stopped_outputs(model, input_ids, output.executed, active=True)
-    return Lens(torch.stack([one.logits for one in after if one.logits is not None]), output.executed)
-
-
-@torch.no_grad()
-def stopped_outputs(
-    model: AniraForCausalLM, input_ids: Int[Tensor, "batch time"], executed: Int[Tensor, "batch time"], **call: Any
-) -> Iterator[AniraOutput]:
-    """Yield what the model gives if no token runs more than 1, 2, ... iterations; `executed` is what each runs if let.
-
-    `call` is passed on to the model: how its rows are laid out and executed.
-    """
     if not can_stop(model):
         raise UserError(
             "this model has no logit lens, because its tokens cannot stop early: its policy skips single iterations, "
             "or each iteration has layers of its own"
         )
-    for depth in range(1, model.config.max_depth + 1):
-        yield model(input_ids, exit_depth=executed.clamp(max=depth), **call)
+    output: AniraOutput = model(input_ids, active=True, **options)
+    executed = output.executed
+    assert executed is not None
+    depths = range(1, model.config.max_depth + 1)
+    after = [model(input_ids, exit_depth=executed.clamp(max=depth), active=True).logits for depth in depths]
+    return Lens(torch.stack(after), executed)
 
 
 def can_stop(model: AniraForCausalLM) -> bool:

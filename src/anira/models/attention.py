@@ -21,6 +21,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from anira.models.host import Flags, Numbers, on_device
 from anira.models.present import PresentStore
 from anira.models.settled import Settled
+from anira.models.short import is_short, short_attention
 from anira.models.slots import SlotStore
 
 Part = tuple[Float[Tensor, "lines heads queries head"], Float[Tensor, "lines heads queries"]]
@@ -175,7 +176,10 @@ class FlatAttention:
         if self.fresh:
             settings = {"scale": module.scaling, "enable_gqa": module.num_key_value_groups > 1}
             q, k, v = (t.reshape(len(self.rows), -1, *t.shape[1:]).transpose(1, 2) for t in (q, k, v))
-            out = scaled_dot_product_attention(q, k, v, is_causal=True, **settings)
+            if not self.single and is_short(q, k):
+                out = short_attention(q, k, v, None, module.scaling)
+            else:
+                out = scaled_dot_product_attention(q, k, v, is_causal=True, **settings)
             return out.transpose(1, 2).flatten(0, 1)
         keys, values = self.key_values(module.layer_idx)
         laid = q.unsqueeze(2) if self.single else self._lay_out(q)
@@ -190,6 +194,8 @@ class FlatAttention:
     def _attend_block(self, module: Any, q: Tensor, keys: Tensor, values: Tensor, first: int) -> Tensor:
         """Return the attention of some queries of each line, from number `first` on."""
         mask = self._mask(first, q.shape[2], keys.shape[2])
+        if self.earlier is None and mask is not None and not self.single and is_short(q, keys):
+            return short_attention(q, keys, values, mask, module.scaling)
         if self.earlier is None:
             grouped = module.num_key_value_groups > 1
             return scaled_dot_product_attention(q, keys, values, mask, scale=module.scaling, enable_gqa=grouped)

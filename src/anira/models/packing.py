@@ -8,7 +8,7 @@ one per instance, where padding at the end costs little and needs no mask.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -16,9 +16,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from anira.models.masks import restrict
-
-_SHORT: Final = 64
-"""Up to this many tokens the weights of attention take about as much memory as its queries."""
+from anira.models.short import is_short, short_attention
 
 
 class _Spread(torch.autograd.Function):
@@ -138,9 +136,8 @@ class PackedAttention:
         # squeeze, not [0]: the gradient of an index is written into zeros, in a layout that later copies undo.
         q, k, v = (self.packing.lay_out(tensor.squeeze(0).transpose(0, 1)) for tensor in (q, k, v))
         grouped, dropout = module.num_key_value_groups > 1, options.get("dropout", 0.0)
-        plain = self.mask is None and not (grouped or dropout)
-        if plain and q.is_cpu and self.packing.longest <= _SHORT:
-            out = _short_attention(q, k, v, module.scaling)
+        if self.mask is None and not dropout and is_short(q, k):
+            out = short_attention(q, k, v, None, module.scaling)
         else:
             out = scaled_dot_product_attention(
                 q,
@@ -153,14 +150,6 @@ class PackedAttention:
                 enable_gqa=grouped,
             )
         return self.packing.take_back(out).unsqueeze(0)
-
-
-def _short_attention(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Float[Tensor, "rows heads longest head"]:
-    """Return plain causal attention, written out: on a CPU, short rows are too small for the flash kernel."""
-    queries, keys, values = (tensor.flatten(0, 1) for tensor in (q, k, v))
-    later = torch.full((q.shape[2], q.shape[2]), -torch.inf, dtype=q.dtype, device=q.device).triu(1)
-    weights = torch.baddbmm(later, queries, keys.mT, alpha=scale).softmax(-1)
-    return torch.bmm(weights, values).view(q.shape)
 
 
 class PartAttention:

@@ -103,7 +103,8 @@ class Rows:
         width = max(part.input_ids.shape[1] for part in parts)
 
         def pad(ids: Ints, value: int) -> Ints:
-            return np.pad(ids, ((0, 0), (0, width - ids.shape[1])), constant_values=value)
+            missing = width - ids.shape[1]
+            return np.pad(ids, ((0, 0), (0, missing)), constant_values=value) if missing else ids
 
         return Rows(
             np.concatenate([pad(part.input_ids, 0) for part in parts]),
@@ -114,15 +115,18 @@ class Rows:
 
     def ids(self, i: int) -> list[int]:
         """Return the tokens of row i without padding."""
-        return [int(token) for token in self.input_ids[i, : self.lengths[i]]]
+        ids: list[int] = self.input_ids[i, : self.lengths[i]].tolist()
+        return ids
 
     def answer_positions(self, i: int) -> list[int]:
         """Return the positions of the supervised tokens of row i."""
-        return [int(position) for position in np.flatnonzero(self.labels[i] != IGNORE)]
+        positions: list[int] = (self.labels[i] != IGNORE).nonzero()[0].tolist()
+        return positions
 
     def answer(self, i: int) -> list[int]:
         """Return the supervised tokens of row i in order."""
-        return [int(self.labels[i, position]) for position in self.answer_positions(i)]
+        answer: list[int] = self.labels[i][self.labels[i] != IGNORE].tolist()
+        return answer
 
     @property
     def targets(self) -> Ints:

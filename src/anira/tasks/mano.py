@@ -141,11 +141,11 @@ class Mano(BlockTask):
         """Run a stack parser over the question and note its state before every token."""
         ids = rows.ids(i)
         start = 1 + self.config.length_tokens
-        out = {probe.name: np.full(len(ids), np.nan) for probe in self.probe_specs}
-        for position, state in enumerate(_parser_states(self._expression(ids)), start):
-            for name, value in state.items():
-                out[name][position] = value
-        return out
+        states = list(_parser_states(self._expression(ids)))
+        names = [probe.name for probe in self.probe_specs]
+        values = np.full((len(names), len(ids)), np.nan)
+        values[:, start : start + len(states)] = [[state[name] for state in states] for name in names]
+        return dict(zip(names, values, strict=True))
 
     def _expression(self, ids: list[int]) -> list[str]:
         return [self.vocab.tokens[token].rstrip("'") for token in ids[1 + self.config.length_tokens : -3]]
@@ -153,25 +153,25 @@ class Mano(BlockTask):
     def _write(self, trees: Trees, sizes: Ints, twins: np.random.Generator | None) -> Rows:
         config, vocab = self.config, self.vocab
         count, head = len(sizes), 1 + config.length_tokens
-        symbol_ids = np.where(
-            trees.sizes > 0, vocab.id(config.operators[0]) + trees.symbols, vocab.id("0") + trees.symbols
-        )
+        first = np.array([vocab.id("0"), vocab.id(config.operators[0])], dtype=np.int32)
+        symbol_ids = first.take(trees.sizes > 0) + trees.symbols
         ends = head + 2 * sizes + 1  # position of the answer marker
         ids: Ints = np.zeros((count, int(ends.max()) + 3), dtype=np.int32)
         ids[:, 0] = vocab.id(BOS)
         ids[:, head : head + len(symbol_ids)] = symbol_ids.T
         ids *= np.arange(ids.shape[1]) < ends[:, None]
-        each = np.arange(count)
-        shift = sizes - config.min_size if config.length_tokens else np.zeros_like(sizes)
+        shift = sizes - config.min_size if config.length_tokens else 0
         if config.length_tokens:
             ids[:, 1] = vocab.id(_length_token(config.min_size)) + shift
-        ids[each, ends] = vocab.id(_answer_token(config, config.min_size)) + shift
+        marker = np.arange(count) * ids.shape[1] + ends  # in the flat array
+        ids.reshape(-1)[marker] = vocab.id(_answer_token(config, config.min_size)) + shift
         if twins is not None:
             ids = _swap_twins(twins, ids, vocab)
-        ids[each, ends + 1] = vocab.id("0") + trees.values[0]
-        ids[each, ends + 2] = vocab.id(EOS)
+        answers = vocab.id("0") + trees.values[0]
+        ids.reshape(-1)[marker + 1] = answers
+        ids.reshape(-1)[marker + 2] = vocab.id(EOS)
         labels = np.full_like(ids, IGNORE)
-        labels[each, ends + 1] = ids[each, ends + 1]
+        labels.reshape(-1)[marker + 1] = answers
         return Rows(ids, labels, ends + 3, sizes)
 
 
@@ -222,13 +222,12 @@ def _grow(rng: np.random.Generator, sizes: Ints, *, modulus: int, table: Ints) -
     size[0] = sizes
     right = np.full((length, count), beyond, dtype=np.int32)
     flat = size.reshape(-1)
-    for p in range(length):
+    for p in range(length - 2):  # after an operator come two tokens at least
         here = size[p]
         left = (split[p] * here).astype(np.int32)
-        np.copyto(right[p], 2 * left + (p + 2), where=here > 0)
+        right[p] = np.where(here > 0, 2 * left + (p + 2), beyond)
         flat[right[p] * count + each] = here - 1 - left
-        if p + 1 < length:
-            size[p + 1] += left
+        size[p + 1] += left
     size = size[:length]
     kinds = np.where(size > 0, np.float32(len(table) // modulus**2), np.float32(modulus))
     symbols = (rng.random((length, count), dtype=np.float32) * kinds).astype(np.int32)
@@ -240,10 +239,10 @@ def _evaluate(size: Ints, right: Ints, symbols: Ints, *, modulus: int, table: In
     length, count = size.shape
     values = np.concatenate([symbols, np.zeros_like(symbols[:1])])
     flat, each = values.reshape(-1), np.arange(count, dtype=np.int32)
-    for p in range(length - 2, -1, -1):
+    for p in range(length - 3, -1, -1):
         rhs = flat.take(right[p] * count + each)
         result = table.take((symbols[p] * modulus + values[p + 1]) * modulus + rhs, mode="clip")
-        np.copyto(values[p], result, where=size[p] > 0)
+        values[p] = np.where(size[p] > 0, result, values[p])
     return values[:length]
 
 

@@ -63,9 +63,9 @@ def without_offset(rows: Rows) -> Rows:
     >>> without_offset(moved(rows, np.array([2]), bos=1)).input_ids
     array([[1, 7, 2]])
     """
-    again = np.cumprod(rows.input_ids[:, 1:] == rows.input_ids[:, :1], axis=1).sum(axis=1)
-    if not again.any():
+    if not (rows.input_ids[:, 0] == rows.input_ids[:, 1]).any():
         return rows
+    again = np.cumprod(rows.input_ids[:, 1:] == rows.input_ids[:, :1], axis=1).sum(axis=1)
     lengths = rows.lengths - again
     index = np.arange(int(lengths.max())) + again[:, None]
     there = index < rows.lengths[:, None]

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from anira.config.folder import inside, subfolders
 from anira.config.strict import run_id, stored_values
@@ -33,12 +34,12 @@ def evaluate_run(
     *,
     step: int | None = None,
     progress: Progress | None = None,
-) -> None:
+) -> list[dict[str, Any]]:
     """Write records of a run's model, the last one by default, and mark what its training has read.
 
-    Knobs that are there already are left as they are.
+    Knobs that are there already are left as they are. Returns a line of figures for each knob.
     """
-    evaluate_loaded(load_run(run, step), wanted, records, progress=progress)
+    return evaluate_loaded(load_run(run, step), wanted, records, progress=progress)
 
 
 def evaluate_loaded(
@@ -47,13 +48,13 @@ def evaluate_loaded(
     records: str | Path,
     *,
     progress: Progress | None = None,
-) -> None:
+) -> list[dict[str, Any]]:
     """Do the same for a run that `load_run` has loaded."""
     config, model, step = loaded
     task = config.make_task()
     rows = step * config.batch_size
     overlap = Overlap(task, seed=config.seed, rows=rows) if rows <= LARGEST else None
-    evaluate(model, task, wanted, subject_of(config, step), records, overlap=overlap, progress=progress)
+    return evaluate(model, task, wanted, subject_of(config, step), records, overlap=overlap, progress=progress)
 
 
 def evaluation_name(step: int, wanted: EvaluationConfig, *, knobs: str = "", subtasks: str = "") -> str:

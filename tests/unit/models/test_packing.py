@@ -29,7 +29,7 @@ def test_long_rows_and_shared_heads_attend_as_short_ones_do(monkeypatch: pytest.
     module = SimpleNamespace(scaling=0.5, num_key_value_groups=4 // heads)
     plan = PackedAttention(Packing.of(torch.tensor([5, 4]), 9))
     short = plan.attend(module, q, k, v, None)
-    monkeypatch.setattr("anira.models.packing._SHORT", 0)
+    monkeypatch.setattr("anira.models.short._SHORT", 0)
     torch.testing.assert_close(plan.attend(module, q, k, v, None), short, rtol=0, atol=1e-12)
     alone = scaled_dot_product_attention(
         *(part[:, :, 5:] for part in (q, k, v)), is_causal=True, scale=0.5, enable_gqa=heads < 4
