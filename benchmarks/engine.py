@@ -1,18 +1,18 @@
 """Many requests at once: the engine beside padded `generate`, stock Llama and overwritten slots; long contexts."""
 
 import statistics
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import torch
 from transformers import DynamicCache
 
-from anira.inference import attention_flops, layer_flops
+from anira.inference import Generated, attention_flops, layer_flops
 from anira.inference.timing import Line, interleaved_medians
 from anira.models import AniraForCausalLM, DepthCache
-from benchmarks.load import Load, flops_of, generate_padded, padded_flops, serve, serve_stream
+from benchmarks.load import Load, Request, flops_of, generate_padded, padded_flops, serve, serve_stream
 from benchmarks.models import measured
 from benchmarks.subjects import (
     HIDDEN,
@@ -36,9 +36,12 @@ class Sizes:
     """How large everything is."""
 
     hidden: int
-    loads: tuple[Load, ...]
+    loads: Mapping[str, Load]
+    """By the part of the benchmark."""
     rows: int
-    """Requests in flight, and rows of a padded batch."""
+    """Requests in flight."""
+    batch: int
+    """Rows of a padded batch, where it is not as many."""
     context: int
     """Of the decoding step that is measured by itself."""
     batches: tuple[int, ...]
@@ -46,31 +49,41 @@ class Sizes:
 
 SIZES = Sizes(
     HIDDEN,
-    (Load("context 256", 64, (16, 240), (16, 256)), Load("context 4,096", 16, (3072, 4064), (16, 64))),
-    rows=8,
+    {
+        "short": Load("context 256", 64, (16, 240), (16, 256)),
+        "long": Load("context 4,096", 16, (3072, 4064), (16, 64)),
+    },
+    rows=64,
+    batch=8,
     context=4096,
     batches=(1, 8),
 )
-QUICK = Sizes(32, (Load("context 16", 4, (2, 12), (2, 6)),), rows=2, context=150, batches=(1,))
+QUICK = Sizes(32, {"short": Load("context 16", 4, (2, 12), (2, 6))}, rows=4, batch=2, context=150, batches=(1,))
 
 
-def bench(*, repeats: int, quick: bool, report: Callable[[str], None]) -> dict[str, Any]:
-    """Measure everything in turns."""
+def bench(*, part: str, repeats: int, quick: bool, report: Callable[[str], None]) -> dict[str, Any]:
+    """Measure everything in turns, or one part."""
     sizes, repeats = (QUICK, 1) if quick else (SIZES, repeats)
-    return measured(lambda: _rows(sizes, repeats, report), repeats)
+    return measured(lambda: list(_rows(sizes, part, repeats, report)), repeats)
+
+
+def _rows(sizes: Sizes, part: str, repeats: int, report: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Yield all comparisons; each is told as soon as it is there."""
+    for row in _measured_rows(sizes, part, repeats, report):
+        if "ratio" in row:
+            report(f"{row['what']}: {row['ratio']:.2f} (bar {row['bar']:g})")
+        yield row
 
 
 @torch.no_grad()
-def _rows(sizes: Sizes, repeats: int, report: Callable[[str], None]) -> list[dict[str, Any]]:
-    results = []
-    for load in sizes.loads:
+def _measured_rows(sizes: Sizes, part: str, repeats: int, report: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    for load in (load for name, load in sizes.loads.items() if part in ("all", name)):
         for policy in POLICIES:
             report(f"engine, {load.name}, {load.count} requests: {policy}")
-            results += _Served(sizes, load, policy).rows(repeats)
-    for batch in sizes.batches:
+            yield from _Served(sizes, load, policy).rows(repeats)
+    for batch in sizes.batches if part in ("all", "step") else ():
         report(f"a decoding step at {sizes.context} tokens of context, batch {batch}")
-        results += _long_steps(sizes, batch, repeats)
-    return results
+        yield from _long_steps(sizes, batch, repeats)
 
 
 class _Served:
@@ -80,31 +93,40 @@ class _Served:
         self.sizes, self.name, self.requests = sizes, f"{load.name}, {policy}", load.requests()
         self.full, self.mixed = anira_model(policy, sizes.hidden), anira_model(policy, sizes.hidden)
         self.stock = stock_model(MAX_DEPTH + 2, sizes.hidden)
+        self.answers: dict[str, list[Generated]] = {}
         force_depth(self.full, MAX_DEPTH)
         sample = random_ids(4, min(256, load.prompt[1]))
         force_mixture(self.mixed, sample, mean=2.0, last=sample.shape[1])
 
-    def rows(self, repeats: int) -> list[dict[str, Any]]:
-        """Measure, and return all comparisons."""
-        rows, requests = self.sizes.rows, self.requests
-        seconds = interleaved_medians(
-            {
-                "engine full": partial(serve, self.full, requests, rows=rows),
-                "engine mixed": partial(serve, self.mixed, requests, rows=rows),
-                "engine overwrite": partial(serve, self.mixed, requests, rows=rows, kv="overwrite"),
-                "padded full": partial(generate_padded, self.full, requests, rows=rows),
-                "padded mixed": partial(generate_padded, self.mixed, requests, rows=rows),
-                "stock": partial(generate_padded, self.stock, requests, rows=rows),
-            },
-            repeats=repeats,
-        )
-        at_once, stream = (self._latency(rate) for rate in (0.0, BUSY * len(requests) / seconds["engine mixed"]))
-        return [*self._throughput(seconds), at_once, stream, self._overwritten(seconds)]
+    def rows(self, repeats: int) -> Iterator[dict[str, Any]]:
+        """Measure, and yield all comparisons, each as soon as it is there."""
+        few = [replace(one, new_tokens=2) for one in self.requests[: self.sizes.batch]]
+        warm_up = self._work(few)
+        seconds = interleaved_medians(self._work(self.requests), repeats=repeats, warm_up=warm_up)
+        yield from self._throughput(seconds)
+        for rate in (0.0, BUSY * len(self.requests) / seconds["engine mixed"]):
+            yield self._latency(rate)
+        yield self._overwritten(seconds)
+
+    def _work(self, requests: Sequence[Request]) -> dict[str, Callable[[], None]]:
+        """Return the ways to answer requests."""
+        rows, batch = self.sizes.rows, self.sizes.batch
+        return {
+            "engine full": partial(self._serve, "full", self.full, requests),
+            "engine mixed": partial(self._serve, "mixed", self.mixed, requests),
+            "engine overwrite": partial(self._serve, "overwrite", self.mixed, requests, kv="overwrite"),
+            "padded full": partial(generate_padded, self.full, requests, rows=batch),
+            "padded mixed": partial(generate_padded, self.mixed, requests, rows=rows),
+            "stock": partial(generate_padded, self.stock, requests, rows=batch),
+        }
+
+    def _serve(self, name: str, model: AniraForCausalLM, requests: Sequence[Request], **options: Any) -> None:
+        self.answers[name], _ = serve(model, requests, rows=self.sizes.rows, **options)
 
     def _throughput(self, seconds: dict[str, float]) -> list[dict[str, Any]]:
-        full, _ = flops_of(self.full, serve(self.full, self.requests, rows=self.sizes.rows)[0])
-        mixed, depth = flops_of(self.mixed, serve(self.mixed, self.requests, rows=self.sizes.rows)[0])
-        stock = padded_flops(self.full, self.requests, self.sizes.rows)
+        full, _ = flops_of(self.full, self.answers["full"])
+        mixed, depth = flops_of(self.mixed, self.answers["mixed"])
+        stock = padded_flops(self.full, self.requests, self.sizes.batch)
         gain, bound = seconds["engine full"] / seconds["engine mixed"], full / mixed
         per_flop = (seconds["engine full"] / full) / (seconds["stock"] / stock)
         tokens = sum(one.new_tokens for one in self.requests)
@@ -112,10 +134,14 @@ class _Served:
             self._row(
                 "mean depth 2 over full depth", gain / bound, BOUND_BAR, mean_depth=depth, gain=gain, bound=bound
             ),
-            self._row("full depth over padded generate", seconds["padded full"] / seconds["engine full"], PADDED_BAR),
+            self._row(
+                f"full depth over padded generate, {self.sizes.batch} rows",
+                seconds["padded full"] / seconds["engine full"],
+                PADDED_BAR,
+            ),
             self._row("full depth, time per FLOP over stock Llama's", per_flop, STOCK_BAR, least=False),
             self._row(
-                "mean depth 2 over padded generate",
+                f"mean depth 2 over padded generate, {min(self.sizes.rows, len(self.requests))} rows",
                 seconds["padded mixed"] / seconds["engine mixed"],
                 MIXED_BAR,
                 tokens_per_second=tokens / seconds["engine mixed"],

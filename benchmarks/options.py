@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from tyro.conf import arg
 
@@ -56,8 +56,11 @@ class ModelOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions(Options):
-    """How long to measure."""
+    """What to measure, and how long."""
 
+    part: Literal["all", "short", "long", "step"] = "all"
+    """short, long: requests with contexts up to 256 and up to 4,096 tokens; step: a decoding step after 4,096 tokens.
+    With one repeat the first takes a quarter of an hour on two cores."""
     repeats: Annotated[int, arg(metavar="R")] = 3
     """Repeats of each load; the figures are medians."""
     quick: bool = False

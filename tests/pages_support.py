@@ -19,6 +19,7 @@ from tests.unit.paper import (
     test_mano_parse_state,
     test_pareto,
     test_policies,
+    test_rational,
     test_same_size,
     test_wordmath,
 )
@@ -58,6 +59,7 @@ def figures(root: Path) -> Iterator[tuple[str, Page]]:
         test_lano: test_lano.planted(root / "lano"),
         test_mano_parse_state: test_mano_parse_state.found(root / "parse", *questions),
         test_pareto: test_pareto.found(root / "pareto", lambda knob, number: 1 + number % 2),
+        test_rational: test_rational.planted(root / "rational", seeds=1),
         test_same_size: test_same_size.planted(root / "same-size", seeds=1),
         test_wordmath: [test_wordmath.planted(root / "wordmath", seeds=1)],
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -66,6 +67,9 @@ def with_client(service: Service, act: Callable[[Ask], Coroutine[Any, Any, Any]]
 def running(service: Service) -> Iterator[tuple[Server, int]]:
     """Serve in a thread of its own; yield the server and its port."""
     with open_socket("127.0.0.1", 0) as listening:
+        listening.setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDBUF, 1
+        )  # the least: a client that does not read is noticed
         server = Server(service, host="127.0.0.1")
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -32,10 +32,17 @@ class Line:
 
 
 def interleaved(
-    work: Mapping[str, Callable[[], Any]], *, repeats: int, clock: Callable[[], float] = time.perf_counter
+    work: Mapping[str, Callable[[], Any]],
+    *,
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+    warm_up: Mapping[str, Callable[[], Any]] | None = None,
 ) -> dict[str, list[float]]:
-    """Return the seconds of each repeat of each piece of work; they take turns: a busy moment slows all alike."""
-    for once in work.values():
+    """Return the seconds of each repeat of each piece of work; they take turns: a busy moment slows all alike.
+
+    `warm_up` is a smaller piece of each work, where a whole one takes minutes.
+    """
+    for once in (work if warm_up is None else warm_up).values():
         once()  # the first call pays for what is loaded and allocated once
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(repeats):
@@ -46,6 +53,9 @@ def interleaved(
     return seconds
 
 
-def interleaved_medians(work: Mapping[str, Callable[[], Any]], *, repeats: int) -> dict[str, float]:
+def interleaved_medians(
+    work: Mapping[str, Callable[[], Any]], *, repeats: int, warm_up: Mapping[str, Callable[[], Any]] | None = None
+) -> dict[str, float]:
     """Return the median seconds of each piece of work, measured in turns."""
-    return {name: statistics.median(values) for name, values in interleaved(work, repeats=repeats).items()}
+    seconds = interleaved(work, repeats=repeats, warm_up=warm_up)
+    return {name: statistics.median(values) for name, values in seconds.items()}

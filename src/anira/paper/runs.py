@@ -24,6 +24,8 @@ from anira.training.status import run_status
 
 FORCED: Final = 500
 """Instances per knob for the forced-depth curve."""
+REGISTERED: Final = 1000
+"""The same in the studies of docs/studies.md."""
 
 
 def figure_runs(name: str, setting: Setting) -> list[UsedRun]:

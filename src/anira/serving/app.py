@@ -21,7 +21,7 @@ from anira.serving.errors import EngineError, Refused, json_response
 from anira.serving.service import Service
 
 Report = Callable[[str], None]
-_LAST_WORD: Final = 1.0
+LAST_WORD: Final = 1.0
 """Seconds that a client has to take the news that its answer has broken off."""
 
 
@@ -126,7 +126,7 @@ class Reply:
     async def refuse(self, refused: Refused) -> None:
         """Say why there is no answer, or why it has broken off, to a client that may not listen any more."""
         with suppress(TimeoutError, OSError):
-            async with asyncio.timeout(_LAST_WORD):
+            async with asyncio.timeout(LAST_WORD):
                 if self._streams:
                     await self.event(refused.body)
                     await self._close()

@@ -1,19 +1,22 @@
 """The application on a socket, until a signal asks it to stop."""
 
+import asyncio
 import ipaddress
 import resource
 import socket
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import Any, Final
 
 import uvicorn
 
 from anira.config import SAME_SIGNAL, UserError
-from anira.serving.app import make_app
+from anira.serving.app import LAST_WORD, make_app
 from anira.serving.service import Service
 
 _BACKLOG = 2048
+_TICK: Final = 0.1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -70,6 +73,11 @@ class Server(uvicorn.Server):
             )
         )
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        self._watching = asyncio.create_task(self._drop_unread())
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop; what is asked twice means it."""
         now = time.monotonic()
@@ -80,7 +88,28 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests finish within the time of grace, and end."""
         self.service.drain()
-        await super().shutdown(sockets)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            self._watching.cancel()
+
+    async def _drop_unread(self) -> None:
+        """Break connections that have come to their end, and whose client does not read what is left.
+
+        Closed in good order, a connection stays for as long as there is something to send.
+        """
+        since: dict[Any, float] = {}
+        while True:
+            now = time.monotonic()
+            ending = [one for one in self.server_state.connections if self._is_ending(one)]
+            since = {one: since.get(one, now) for one in ending}
+            for one in ending:
+                if now - since[one] > LAST_WORD:
+                    one.transport.abort()
+            await asyncio.sleep(_TICK)
+
+    def _is_ending(self, connection: Any) -> bool:
+        return connection.transport.is_closing() or (self.service.over and connection.flow.write_paused)
 
 
 def serve(service: Service, listening: socket.socket, *, host: str, report: Callable[[str], None]) -> None:

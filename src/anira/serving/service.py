@@ -40,7 +40,7 @@ class Service:
         self.max_context = limits.max_context or model.config.max_position_embeddings
         self.select, self.threshold = select, threshold
         self.metrics = Metrics()
-        self.draining = self._over = False
+        self.draining = self.over = False
         self._turns = Turns()
         self._open: set[Handle] = set()
         self._encoding = threading.Lock()
@@ -58,7 +58,7 @@ class Service:
 
     def cancel(self) -> None:
         """End all requests that there are, also those that the engine has not got yet."""
-        self._over = True
+        self.over = True
         for handle in self._open:
             handle.cancel()
 
@@ -168,7 +168,7 @@ class Service:
             with suppress(RuntimeError):  # the loop has ended, and nobody listens
                 loop.call_soon_threadsafe(hear)
 
-        if self._over:
+        if self.over:
             raise _shutting_down()
         rule = asked if asked.has_rule else self
         try:

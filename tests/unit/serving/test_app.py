@@ -300,7 +300,7 @@ async def unread(service, sent, prompt):
 
 @pytest.mark.parametrize("returns", [True, False])
 def test_a_client_that_does_not_read_holds_up_nobody_and_not_for_ever(returns, monkeypatch):
-    monkeypatch.setattr("anira.serving.app._LAST_WORD", 0.01)
+    monkeypatch.setattr("anira.serving.app.LAST_WORD", 0.01)
     service = make_service(timeout=300.0 if returns else 0.5)
     service.engine.max_rows = 1
     sent = []

@@ -1,5 +1,6 @@
 """The server on a real socket: streams, clients that leave or read slowly, and the end."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -93,6 +94,35 @@ def test_a_second_signal_ends_it_at_once(monkeypatch):
         server.handle_exit(2, None)
         assert b"shutting down" in response.read()
         connection.close()
+
+
+@contextlib.contextmanager
+def deaf(server, port):
+    """A client that asks for a long answer, more than the server can send unread, and reads none of it."""
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        client.connect(("127.0.0.1", port))
+        body = json.dumps({"prompt": [1], "max_tokens": 3000, "stream": True}).encode()
+        head = f"POST {PATH} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        until(lambda: server.server_state.connections)
+        yield
+
+
+@pytest.mark.parametrize("end", ["timeout", "second signal"])
+def test_a_client_that_does_not_read_loses_its_connection(end, monkeypatch):
+    """uvicorn closes a connection once all is sent, which may be never."""
+    monkeypatch.setattr("anira.serving.running.LAST_WORD", 0.2)
+    service = make_service(timeout=2.0 if end == "timeout" else 3000.0, grace=3000.0, max_tokens=3000, max_context=4000)
+    with running(service) as (server, port), deaf(server, port):
+        if end == "second signal":
+            until(lambda: any(one.flow.write_paused for one in server.server_state.connections))
+            server.handle_exit(2, None)
+            server._asked_to_stop -= 1
+            server.handle_exit(2, None)
+        until(lambda: not server.server_state.connections)
+    assert service.engine.stats["reserved_slots"] == 0
+    assert service.metrics.outcomes["timeout"] == (end == "timeout")
 
 
 def test_addresses():

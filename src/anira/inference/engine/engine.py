@@ -4,9 +4,10 @@
     handles = [engine.submit(prompt, max_new_tokens=64) for prompt in prompts]
     print([handle.result().tokens for handle in handles])
 
-One tick asks the policy about every token in the core, reads out those that stop, draws their successors, lets these
-and the next parts of prompts in, and runs one iteration of the core for all: legal, because the core is shared. A
-request gets the tokens and depths that `generate` gives it alone, whatever else runs.
+One tick asks the policy about every token in the core, takes out those that stop, and runs one iteration of the core
+for all others: legal, because the core is shared. Once most requests wait outside, it also reads out what has stopped,
+draws successors, and lets these and the next parts of prompts in. A request gets the tokens and depths that `generate`
+gives it alone, whatever else runs.
 """
 
 import threading
@@ -24,6 +25,7 @@ from anira.inference.engine.attention import Places
 from anira.inference.engine.requests import Chunk, Handle, Lane, Options, Reason, Token
 from anira.inference.engine.sampling import Sampling, choose
 from anira.inference.engine.stages import Stages
+from anira.inference.engine.turns import is_time
 from anira.inference.engine.wave import Exits, Wave
 from anira.models import AniraForCausalLM
 from anira.models.cache import KeyValueRule
@@ -62,6 +64,7 @@ class Engine:
         self._running: dict[int, Handle] = {}
         self._reserved = 0
         self._waves: list[Wave] = []
+        self._exits: list[Exits] = []  # what has left the core and is not read out yet
         self._ticking = threading.Lock()
         self._thread: threading.Thread | None = None
         self._work = threading.Condition()
@@ -133,9 +136,11 @@ class Engine:
         with self._ticking:
             self._forget_cancelled()
             self._admit()
-            self._finish(self._decide())
-            self.stages.settle(self._read_out_before())
-            self._arrive()
+            self._exits += self._decide()
+            if is_time(self._running, {row for wave in self._waves for row in wave.rows.tolist()}):
+                self._finish()
+                self.stages.settle(self._read_out_before())
+                self._arrive()
             self.stages.iterate(self._waves)
 
     def run(self) -> None:
@@ -186,6 +191,7 @@ class Engine:
             self.tick()
         except Exception as error:
             self._waves.clear()
+            self._exits.clear()
             # With nobody running, the next in line is what it fails on: it must not be tried for ever.
             for handle in list(self._running.values()) or [self._waiting.popleft() for _ in list(self._waiting)[:1]]:
                 handle.error = error
@@ -261,6 +267,7 @@ class Engine:
                 self._waiting.remove(handle)
             for wave in self._waves:
                 wave.drop(handle.row)
+            self._exits = [rest for gone in self._exits if len(rest := gone.without(handle.row))]
             self._end(handle, "cancelled")
         self._waves = [wave for wave in self._waves if len(wave)]
 
@@ -279,12 +286,14 @@ class Engine:
             return []
         runs = torch.cat([wave.ask() for wave in self._waves]).cpu().numpy()
         parts = np.split(runs, np.cumsum([len(wave) for wave in self._waves])[:-1])
-        exits = [wave.part(run) for wave, run in zip(self._waves, parts, strict=True)]
+        parted = [wave.part(run) for wave, run in zip(self._waves, parts, strict=True)]
+        self.stages.keep([kept for _, kept in parted if kept is not None])
         self._waves = [wave for wave in self._waves if len(wave)]
-        return [one for one in exits if one is not None]
+        return [gone for gone, _ in parted if gone is not None]
 
-    def _finish(self, exits: list[Exits]) -> None:
+    def _finish(self) -> None:
         """Read out tokens that have stopped, as soon as all before them in their row have, and draw what follows."""
+        exits, self._exits = self._exits, []
         if not exits:
             return
         depths, owners, through = self._note(exits)

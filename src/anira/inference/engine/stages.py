@@ -1,5 +1,6 @@
 """The layers of a model on the tokens of one tick: prelude, one iteration of the core, coda and head."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from torch import Tensor
 
 from anira.inference.engine.attention import Places, plan_attention
 from anira.inference.engine.requests import Lane
-from anira.inference.engine.wave import Wave
+from anira.inference.engine.wave import Kept, Wave
 from anira.models import AniraForCausalLM
-from anira.models.backbone import Rope, run_layers
+from anira.models.backbone import Rope, project_key_values, run_layers
 from anira.models.cache import KeyValueRule, core_store
 from anira.models.host import Numbers, on_device
 from anira.models.policies import Context
@@ -75,12 +76,24 @@ class Stages:
             if group:
                 self._iterate_together(group)
 
+    def keep(self, kept: Sequence[Kept]) -> None:
+        """Store keys and values of states that stay behind."""
+        if not kept:
+            return
+        places = Places.join([one.places for one in kept])
+        (layer,) = self.backbone.core_layers(1)
+        keys, values = project_key_values(
+            layer, torch.cat([one.x for one in kept]), _joined([one.rope for one in kept])
+        )
+        slots = self.core.allocate(places.depths, places.rows, places.columns, onwards=True)
+        self.core.put(0, self._device(slots), keys, values)
+
     def _iterate_together(self, waves: list[Wave]) -> None:
         parts = [wave.inputs() for wave in waves]
         places = Places.join([places for places, *_ in parts])
         slots = np.concatenate([slots for _, slots, *_ in parts if slots is not None]) if waves[0].writes else None
         x = torch.cat([x for _, _, x, _ in parts])
-        rope = (torch.cat([rope[0] for *_, rope in parts]), torch.cat([rope[1] for *_, rope in parts]))
+        rope = _joined([rope for *_, rope in parts])
         out = self._attended(self.backbone.core_layers(1), self.core, places, x, rope, slots)
         candidates = self.backbone.end_iteration(out).split([len(places) for places, *_ in parts])
         for wave, candidate in zip(waves, candidates, strict=True):
@@ -127,3 +140,7 @@ class Stages:
         phases = (rope[0][index][None], rope[1][index][None])
         out = run_layers(layers, x[index][None], None, phases, plan=plan)[0]
         return torch.empty_like(out).index_copy_(0, index, out)
+
+
+def _joined(ropes: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    return torch.cat([cos for cos, _ in ropes]), torch.cat([sin for _, sin in ropes])

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from anira.inference.engine.attention import Places
-from anira.models.backbone import Backbone, Rope, project_key_values
+from anira.models.backbone import Backbone, Rope
 from anira.models.host import Flags, Numbers, on_device
 from anira.models.policies import ComputePolicy, Context, Route
 from anira.models.slots import SlotStore
@@ -25,6 +25,27 @@ class Exits:
     """Iterations that were over when they left."""
     h: Float[Tensor, "tokens dim"]
     state: Any
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def without(self, row: int) -> "Exits":
+        """Return the others, without the tokens of a row."""
+        kept = np.flatnonzero(self.rows != row)
+        index = on_device(kept, self.h.device)
+        return replace(
+            self, rows=self.rows[kept], columns=self.columns[kept], h=self.h[index], state=self.state.take(index)
+        )
+
+
+@dataclass(frozen=True)
+class Kept:
+    """States that stay behind, of which later tokens read keys and values (freeze = "state")."""
+
+    places: Places
+    x: Float[Tensor, "tokens dim"]
+    """What the core would read."""
+    rope: Rope
 
 
 class Wave:
@@ -70,39 +91,35 @@ class Wave:
         self.route, self.hides = wanted, self.hides or wanted.see is not None
         return wanted.run
 
-    def part(self, run: Flags) -> Exits | None:
-        """Take the tokens out that do not go on, and keep what later tokens read of those that stay behind."""
+    def part(self, run: Flags) -> tuple[Exits | None, Kept | None]:
+        """Take the tokens out that do not go on; return them, and the states that later tokens read of them."""
         if self.skips and self.route is not None:
             self.run = run
-            self._keep(np.flatnonzero(~run & ~self.stored), self.depth + 1)
+            kept = self._kept(np.flatnonzero(~run & ~self.stored))
             self.stored = np.where(run, False, True)
-            return None
+            return None, kept
         if run.all():
-            return None
+            return None, None
         leaving = np.flatnonzero(~run)
-        if self.depth < self.max_depth:
-            self._keep(leaving, self.depth + 1)
+        kept = self._kept(leaving) if self.depth < self.max_depth else None
         index = self._device(leaving)
         gone = Exits(self.rows[leaving], self.columns[leaving], self.depth, self.h[index], self.state.take(index))
         self._take(np.flatnonzero(run))
-        return gone
+        return gone, kept
 
     def drop(self, row: int) -> None:
         """Forget the tokens of a row."""
         if (self.rows == row).any():
             self._take(np.flatnonzero(self.rows != row))
 
-    def _keep(self, which: Numbers, depth: int) -> None:
-        """Store keys and values of present states from an iteration on, if others read them (freeze = "state")."""
+    def _kept(self, which: Numbers) -> Kept | None:
+        """Return the present states of some tokens, if later ones read their keys and values from here on."""
         if not len(which) or self.hides or self.backbone.freeze != "state" or self.store.overwrite:
-            return
+            return None
         index = self._device(which)
-        cos, sin = self.rope
-        (layer,) = self.backbone.core_layers(1)
+        places = Places(self.rows[which], self.columns[which], np.full(len(which), self.depth + 1))
         x = self.backbone.inject(self.h[index], self.h0[index])
-        keys, values = project_key_values(layer, x, (cos[index], sin[index]))
-        slots = self.store.allocate(np.full(len(which), depth), self.rows[which], self.columns[which], onwards=True)
-        self.store.put(0, self._device(slots), keys, values)
+        return Kept(places, x, (self.rope[0][index], self.rope[1][index]))
 
     def _take(self, kept: Numbers) -> None:
         index = self._device(kept)

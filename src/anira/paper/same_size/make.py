@@ -8,7 +8,7 @@ import polars as pl
 from anira.measure import DRAWS, Row, make_table, over_seeds
 from anira.paper.found import Found, measure_labelled
 from anira.paper.outcome import write_figure
-from anira.paper.runs import evaluate_planned, forced_evaluations, unfinished
+from anira.paper.runs import REGISTERED, evaluate_planned, forced_evaluations, unfinished
 from anira.paper.same_size.page import make_page
 from anira.paper.same_size.verdicts import NEEDY, TWIN
 from anira.paper.setting import Outcome, Setting, UsedRun
@@ -76,5 +76,7 @@ def _slope(table: pl.DataFrame, row: Row) -> float | None:
 
 def _measure(task: str, setting: Setting) -> tuple[pl.DataFrame, list[UsedRun]]:
     planned = plan(task, setting.scale)
-    runs, folders = evaluate_planned(planned, setting, records=lambda _, run: forced_evaluations(run, setting))
+    runs, folders = evaluate_planned(
+        planned, setting, records=lambda _, run: forced_evaluations(run, setting, REGISTERED)
+    )
     return measure_labelled(task, folders, dict(zip(folders, map(label, planned), strict=True)), draws=DRAWS), runs
