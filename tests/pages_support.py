@@ -21,6 +21,7 @@ from tests.unit.paper import (
     test_policies,
     test_rational,
     test_same_size,
+    test_without_need,
     test_wordmath,
 )
 
@@ -61,6 +62,7 @@ def figures(root: Path) -> Iterator[tuple[str, Page]]:
         test_pareto: test_pareto.found(root / "pareto", lambda knob, number: 1 + number % 2),
         test_rational: test_rational.planted(root / "rational", seeds=1),
         test_same_size: test_same_size.planted(root / "same-size", seeds=1),
+        test_without_need: test_without_need.planted(root / "without-need", seeds=1),
         test_wordmath: [test_wordmath.planted(root / "wordmath", seeds=1)],
     }
     for module, one in found.items():

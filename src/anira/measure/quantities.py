@@ -75,6 +75,7 @@ _ALL: Final = (
     Quantity("spearman_knob", _RANK, "Spearman correlation of answer depth with the knob."),
     Quantity("expected_slope", _SLOPE, "Slope of expected answer depth over the knob, by least squares."),
     Quantity("slope_above_twin", _SLOPE, "Slope of expected answer depth less that on the twin with the same seed."),
+    _share("rising", "Share of runs whose depth rises: slope of at least 0.05, with an interval above zero.", "runs"),
     Quantity("expected_spearman", _RANK, "Spearman correlation of expected answer depth with the knob."),
     _share("r2_position", "Share of the variance of depth that the position of a token explains.", "variance"),
     _share("r2_knob", "Share of the variance of depth that the knob explains.", "variance"),
