@@ -114,7 +114,7 @@ def test_the_plan_has_policies_nulls_and_both_fixed_depths():
 
 
 def test_a_decider_drawn_anew_gives_tokens_other_depths_and_leaves_the_backbone_alone():
-    model = random_model(small_config("anira-o", policy={"name": "anira-o", "zero_start": True}))
+    model = random_model(small_config("anira-e", {"zero_start": True}))
     before = {name: value.clone() for name, value in model.named_parameters()}
     ids = torch.arange(12)[None] % 9
     model.config.initializer_range = 2.0
