@@ -31,7 +31,8 @@ POLICIES: dict[str, dict[str, Any]] = {
 def small_config(policy: str = "anira-e", options: dict[str, Any] | None = None, **changes: Any) -> AniraConfig:
     """Return a configuration that takes milliseconds to run."""
     sizes = {"vocab_size": VOCAB, "hidden_size": 16, "intermediate_size": 24, "num_attention_heads": 2}
-    return AniraConfig(**{**sizes, "max_depth": MAX_DEPTH, "policy": POLICIES[policy] | (options or {}), **changes})
+    chosen = POLICIES.get(policy, {"name": policy}) | (options or {})
+    return AniraConfig(**{**sizes, "max_depth": MAX_DEPTH, "policy": chosen, **changes})
 
 
 def random_model(config: AniraConfig, seed: int = 0) -> AniraForCausalLM:

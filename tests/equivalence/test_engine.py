@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models_support import POLICIES, VOCAB, random_model, small_config
+from tests.models_support import VOCAB, random_model, small_config
 
 from anira.inference import Engine
 from anira.models import AniraForCausalLM, DepthCache
@@ -25,7 +25,6 @@ BACKBONES: dict[str, dict[str, Any]] = {
 
 
 def model_of(policy: str, **changes: Any) -> AniraForCausalLM:
-    POLICIES.setdefault(policy, {"name": policy})
     return random_model(small_config(policy, **changes))
 
 

@@ -3,6 +3,7 @@
 import json
 import platform
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -40,7 +41,10 @@ def test_it_is_loaded_as_the_run_itself(published):
     assert (theirs.step, theirs.config, theirs.task.name) == (9000, run.config, "mano")
     for (name, ours), other in zip(run.model.named_parameters(), theirs.model.parameters(), strict=True):
         assert ours.equal(other), name
-    assert theirs.generate(QUESTION) == run.generate(QUESTION)
+    for ours, other in zip(run.generate(QUESTION).tokens, theirs.generate(QUESTION).tokens, strict=True):
+        assert replace(ours, exit_probs=()) == replace(other, exit_probs=())
+        # On some CPUs a product is rounded by where in memory its factors lie.
+        assert ours.exit_probs == pytest.approx(other.exit_probs, abs=1e-6)
     assert theirs.records().tokens.equals(run.records().tokens)
     assert theirs.metrics().equals(run.metrics())
     assert theirs.compare(run).table["difference"].unique().to_list() == [0.0]
