@@ -45,6 +45,7 @@ _POLICIES = "every policy on words and its abelian twin, judged alike at equal c
 _GSM = "accuracy and depth on GSM-Symbolic, with the fixed-depth curve (anira gsm-symbolic)"
 _WORDMATH = "accuracy and depth on word problems by their number of clauses, in the form of GSM-Symbolic's table"
 _RATIONAL = "is another iteration worth its price? regret by policy, a study of our own (docs/studies.md)"
+_CREDIT = "lookahead or exact expectation at the same price and prior, a study of our own (docs/studies.md)"
 _WITHOUT = "how often does depth rise where depth 1 would do? a study of our own (docs/studies.md)"
 _TWINS = "does depth follow need or size? words over S3 and over Z6, a study of our own (docs/studies.md)"
 
@@ -99,6 +100,7 @@ FIGURES: Final = {
     "wordmath": _figure("wordmath", _WORDMATH, planned=True),
     "same-size": _figure("same_size", _TWINS, planned=True),
     "rational": _figure("rational", _RATIONAL, planned=True),
+    "credit": _figure("credit", _CREDIT, planned=True),
     "without-need": _figure("without_need", _WITHOUT, planned=True),
     "claims": _figure("claims", "each claim of the paper with the verdict of the pages above"),
 }

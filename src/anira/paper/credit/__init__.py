@@ -1,0 +1,1 @@
+"""Same prior, different credit: lookahead and exact expectation at one price. Registered in docs/studies.md."""
