@@ -64,7 +64,7 @@ def pair_rows(one: Records, other: Records, *, seed: int = 0, draws: int = DRAWS
 
 
 def _drop(instances: pl.DataFrame, before: int) -> Estimate:
-    """Return accuracy at one knob less that at the other; the instances are different ones: Newcombe's interval."""
+    """Return accuracy at one knob minus that at the other; the instances are different ones: Newcombe's interval."""
     is_first = pl.col("knob") == before
     first, second = (instances.filter(where)["correct"] for where in (is_first, ~is_first))
     return proportion_difference((int(first.sum()), len(first)), (int(second.sum()), len(second)))

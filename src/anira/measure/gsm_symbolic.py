@@ -7,7 +7,7 @@
     depth            0     answer          4.108            mean over answer tokens
     spearman_knob    null  shared          -0.01            answer depth against split, on the shared templates
     forced_accuracy  0     depth-4         0.459            every token forced to depth 4
-    above_curve      0     all             +0.002           accuracy less the fixed-depth curve's at the same mean depth
+    above_curve      0     all             +0.002           accuracy minus the fixed-depth curve's at equal depth
 
 Templates are the unit of every interval: see clusters.py.
 """
@@ -149,7 +149,7 @@ def alignment_rows(one: Records, *, rng: np.random.Generator, draws: int) -> Ite
 
 
 def above_rows(one: Records, curve: Mapping[int, Records], *, of: str = "") -> Iterator[Row]:
-    """Yield accuracy less that of fixed depths at the same mean answer depth, on the same questions.
+    """Yield accuracy minus that of fixed depths at the same mean answer depth, on the same questions.
 
     The curve is linear between neighbouring depths. `of` names the model that it belongs to, if it is another one.
     """

@@ -67,7 +67,7 @@ def way_rows(ways: Sequence[Records], *, seed: int = 0, draws: int = DRAWS) -> I
 def _estimates(
     ways: Sequence[Records], tables: Sequence[pl.DataFrame], seed: int, draws: int
 ) -> list[dict[tuple[str, str], Estimate]]:
-    """Return depths, and accuracy less that at full depth, of each way; all of them see the same resamples."""
+    """Return depths, and accuracy minus that at full depth, of each way; all of them see the same resamples."""
     _, index = knob_index(tables[0])
     full = next((table for one, table in zip(ways, tables, strict=True) if one.labels.threshold == FULL), None)
     keys, statistics, each = [], {}, pl.Series(np.ones(len(index)))

@@ -1,7 +1,7 @@
 """Rational depth: what the chosen depths cost beyond the cheapest ones, and beyond the best constant depth.
 
 The cost of a depth at an answer token is its cross-entropy with every token forced to that depth, plus a price per
-iteration. Regret is the cost of the chosen depth less the least cost over depths.
+iteration. Regret is the cost of the chosen depth minus the least cost over depths.
 
 depth              1      2      3      4
 CE + 0.02 d        1.32   0.44   0.46   0.28     regret of exit depth 2: 0.44 - 0.28 = 0.16, and it stopped too early

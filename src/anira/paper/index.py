@@ -16,14 +16,14 @@ def write_index(out: Path) -> Path:
     made = {name: found for name in FIGURES if (found := read_stored(out, name))}
     absent = [name for name in FIGURES if name not in made]
     rows = [_line(out, name, found) for name, found in made.items()]
-    head = ["page", "what it shows", "in the paper", "scale", "runs", "numbers"]
+    head = ["page", "what it shows", "verdict", "in the paper", "scale", "runs", "numbers"]
     missing = [f"Not made here yet: {', '.join(absent)} (anira reproduce NAME)."] if absent else []
     first = [f"Begin with {CLAIMS}: each claim of the paper and its verdict."] if CLAIMS in made else []
     page = Page(
         title="Does depth follow required work? All pages",
-        badge=Badge(f"{len(made)} of {len(FIGURES)} made", "open"),
+        badge=Badge(f"{len(made)} of {len(FIGURES)} pages made", "open"),
         answer=[*first, *missing],
-        sections=[Section(title="Pages", parts=[table_part("Pages", head, rows)])],
+        sections=[Section(title="Pages", parts=[table_part("Made here", head, rows)])],
         home="",
     )
     path = out / "index.html"
@@ -36,6 +36,7 @@ def _line(out: Path, name: str, found: Mapping[str, Any]) -> list[object]:
     return [
         Cell(name, link=f"{name}.html"),
         Cell(FIGURES[name].summary, wrap=True),
+        Cell(str(found.get("badge", "-")), wrap=True),
         FIGURES[name].place or "-",
         found["scale"],
         len(found["runs"]),

@@ -32,7 +32,8 @@ def write_figure(
     page = whole_page(page, name, setting.scale, list(tables), runs)
     stored = [{"preset": run.preset, "differs": list(run.differs), "shrunk": list(run.shrunk)} for run in runs]
     judged = {key: [to_dict(claim) for claim in own] for key, own in (claims or {}).items()}
-    found = {"experiment": name, "scale": setting.scale, **(beside or {}), "runs": stored, "claims": judged}
+    labels = {"experiment": name, "scale": setting.scale, "badge": page.badge.words}
+    found = {**labels, **(beside or {}), "runs": stored, "claims": judged}
     contents = {
         f"{name}.json": json_text(found, indent=2) + "\n",
         **{file: csv_text(table) for file, table in tables.items()},

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from anira.measure.claims.verdict import Claim
+from anira.measure.claims.paper import combine
+from anira.measure.claims.verdict import SEEDS_NEEDED, Claim
 from anira.site.page import Badge, Note, Tone
 
 NAMES: Final = {"anira-e": "ANIRA-E", "anira-o": "ANIRA-O"}
@@ -18,27 +19,30 @@ FOLLOWS: Final = {
     "contradicted": "Depth does not rise with difficulty in {}.",
 }
 """What is said of settings whose depth follows the knob, or does not."""
+_TONES: Final[dict[str, Tone]] = {"supported": "yes", "contradicted": "no"}
 _OPEN: Final = {"inconclusive": "There is no verdict yet on {}.", "not testable": "It cannot be judged in {}."}
 
 
-def claims_badge(claims: Sequence[Claim], verb: str = "follow") -> Badge:
-    """Say in how many of the settings that can be judged a claim holds."""
-    testable = [claim.verdict.word for claim in claims if claim.verdict.word != "not testable"]
+def claims_badge(claims: Sequence[Claim]) -> Badge:
+    """Say the verdict of all settings together, and how many of those that have a vote support the claim."""
+    testable = [claim for claim in claims if claim.verdict.word != "not testable"]
     if not testable:
         return Badge("not testable here", "open")
-    if set(testable) == {"inconclusive"}:
+    if {claim.verdict.word for claim in testable} == {"inconclusive"}:
         return Badge("no verdict yet", "open")
-    yes = testable.count("supported")
-    tone: Tone = "yes" if yes else "no" if "contradicted" in testable else "open"
-    return Badge(f"{yes or 'none'} of {len(testable)} {verb}", tone)
+    votes = [claim.verdict.word for claim in testable if len(set(claim.seeds)) >= SEEDS_NEEDED]
+    word, yes = combine(claims).word, votes.count("supported")
+    support = "setting supports it" if len(votes) == 1 else "settings support it"
+    return Badge(f"{word}: {yes or 'none'} of {len(votes)} {support}", _TONES.get(word, "open"))
 
 
 def joint_badge(claims: Mapping[str, Sequence[Claim]]) -> Badge:
     """Return one badge for several claims, by what they are called."""
-    badges = {name: claims_badge(own, "hold") for name, own in claims.items()}
+    badges = {name: claims_badge(own) for name, own in claims.items()}
     tones = {badge.tone for badge in badges.values()}
     tone: Tone = "no" if "no" in tones else "yes" if tones == {"yes"} else "open"
-    return Badge(", ".join(f"{name}: {badge.words}" for name, badge in badges.items()), tone)
+    words = {name: badge.words.partition(":")[0] for name, badge in badges.items()}
+    return Badge("; ".join(f"{name}: {word}" for name, word in words.items()), tone)
 
 
 def verdict_lines(claims: Sequence[Claim], texts: Mapping[str, str]) -> list[str]:

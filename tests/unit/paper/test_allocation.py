@@ -79,7 +79,7 @@ def three(tmp_path_factory):
 def test_where_depth_is_needed_a_rising_depth_supports_the_claim(three):
     words = {claim.experiment: claim.verdict.word for claim in three.claims["follows-complexity"]}
     assert words == {"toy anira-e": "not testable", "toy anira-o": "supported"}, "a constant depth has no slope"
-    assert claims_badge(three.claims["follows-complexity"]).words == "1 of 1 follow"
+    assert claims_badge(three.claims["follows-complexity"]).words == "supported: 1 of 1 setting supports it"
     assert answer(three)[0] == "Depth rises with difficulty, where depth is needed, in TOY ANIRA-O."
 
 

@@ -92,7 +92,7 @@ def planted(tmp_path_factory):
 
 
 def test_the_page_answers_first(planted):
-    assert badge(planted).words == "easy to hard: 1 of 2 hold, two phases: 1 of 1 hold"
+    assert badge(planted).words == "easy to hard: supported; two phases: supported"
     assert answer(planted)[0] == "Smaller sizes are learned first in MANO ANIRA-O."
     assert "Two phases cannot be judged in MANO ANIRA-O, \u03b3 warmed up." in answer(planted)
 

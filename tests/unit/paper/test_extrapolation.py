@@ -83,7 +83,7 @@ def three(tmp_path_factory):
 
 def test_the_page_answers_from_planted_records_and_is_escaped(three):
     page = make_page(three)
-    assert page.badge.words == "2 of 2 drop"
+    assert page.badge.words == "supported: 2 of 2 settings support it"
     assert page.answer == [
         "Accuracy drops where training ends in TOY ANIRA-E and TOY ANIRA-O.",
         "Beyond training ANIRA-O keeps more accuracy: TOY ANIRA-O against ANIRA-E.",

@@ -31,7 +31,7 @@ def found(tmp_path_factory):
 
 
 def test_the_answer_follows_the_verdicts(found):
-    assert claims_badge(found.claims["follows-complexity"]).words == "1 of 2 follow"
+    assert claims_badge(found.claims["follows-complexity"]).words == "supported: 1 of 1 setting supports it"
     first, second, *numbers = answer(found)
     assert first == "Expected depth follows the parser's work, more than in untrained models, in LANO ANIRA-E."
     assert second == "There is no verdict yet on LANO ANIRA-O."

@@ -51,7 +51,7 @@ def found(root, *plans):
 def test_the_page_says_what_three_seeds_show(tmp_path):
     made = found(tmp_path, *(Questions(seed=seed, draw=seed, n=100) for seed in range(3)))
     page = make_page(made)
-    assert page.badge.words == "4 of 4 differences follow the parse"
+    assert page.badge.words == "supported: 4 of 4 settings support it"
     assert page.answer[0] == "Depth of question tokens rises with the state of the parse: ANIRA-E 2 supported."
     assert "Differences between states, iterations" in page_text(page)
 

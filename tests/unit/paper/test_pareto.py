@@ -82,7 +82,7 @@ def found(root, required):
 def test_what_stopping_early_costs_is_judged_over_seeds(tmp_path):
     costly = found(tmp_path / "costly", lambda knob, number: 1 + number % 2)
     page = make_page(costly)
-    assert page.badge.words == "1 of 1 trade"
+    assert page.badge.words == "supported: 1 of 1 setting supports it"
     assert page.answer[0] == "Stopping early costs accuracy in TOY ANIRA-O."
     assert page.answer[1].startswith("The smallest threshold, 0.1, saves 50% of the iterations")
     assert judge_trade(costly.runs)[0].verdict.reason == "0.500 [0.500, 0.500] over 3 seeds"

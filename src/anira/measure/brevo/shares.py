@@ -90,7 +90,7 @@ def group_estimates(
 
 
 def contrast_rows(early: AnswerTokens, online: AnswerTokens, *, seed: int = 0, draws: int = DRAWS) -> Iterator[Row]:
-    """Yield the state's share in a run of ANIRA-O less that in the run of ANIRA-E with the same seed.
+    """Yield the state's share in a run of ANIRA-O minus that in the run of ANIRA-E with the same seed.
 
     It is positive if ANIRA-E follows structure and ANIRA-O the state of the search. With depth shuffled within
     instances both shares are noise of the same kind, and the difference is around 0. Rows are those of the run of

@@ -58,7 +58,7 @@ def judge_less_depth(table: pl.DataFrame, first: str, second: str) -> list[Claim
 
     Both are read alike, by their expected depth: a mode and a median are different readings of one distribution.
     """
-    text = f"Expected answer depth of {first} less that of {second}, iterations."
+    text = f"Expected answer depth of {first} minus that of {second}, iterations."
     claims = []
     for names, rows in table.group_by("task", "subtask", maintain_order=True):
         setting = " ".join(filter(None, (*names, first, "against", second)))

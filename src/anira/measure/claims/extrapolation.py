@@ -28,7 +28,7 @@ def judge_generalisation(table: pl.DataFrame) -> list[Claim]:
 def judge_drops(table: pl.DataFrame) -> list[Claim]:
     """Return for each setting whether accuracy is lower between the seen sizes, and beyond them, over its seeds."""
     by_split = [
-        judge_each(table, _KEY, f"Accuracy at seen sizes less accuracy {where}.", partial(_drop_unseen, split=split))
+        judge_each(table, _KEY, f"Accuracy at seen sizes minus accuracy {where}.", partial(_drop_unseen, split=split))
         for split, where in UNSEEN.items()
     ]
     return [claim for own in zip(*by_split, strict=True) for claim in own]
@@ -40,7 +40,7 @@ def judge_graceful(table: pl.DataFrame, first: str, others: tuple[str, ...]) -> 
     for other in others:
         pairs = table.filter(variant=first, quantity="accuracy_above", subset=other)
         rows = table.filter(pl.col("seed").is_in(pairs["seed"].to_list()))
-        text = f"Accuracy of {first} less that of {other} on the same instances beyond training."
+        text = f"Accuracy of {first} minus that of {other} on the same instances beyond training."
         setting = f"{rows['task'][0]} {first} against {other}" if len(rows) else ""
         claims += judge_pair(rows, "o-degrades-gracefully", text, setting, (first, other), _graceful)
     return claims

@@ -31,7 +31,7 @@ PAPER_CLAIMS: Final = {
     "no-generalisation": PaperClaim(
         "Adaptive depth does not bring algorithmic generalisation: accuracy drops at sizes that training has not "
         "shown.",
-        "Supported where accuracy at seen sizes less accuracy at unseen ones is at least 5 points in ANIRA-E and in "
+        "Supported where accuracy at seen sizes minus accuracy at unseen ones is at least 5 points in ANIRA-E and in "
         "ANIRA-O. On MANO the largest seen size against the first beyond it; on CLRS all seen sizes against the unseen "
         f"ones between them, and against those beyond them. {_ABOVE}",
         smallest=0.05,
@@ -39,20 +39,22 @@ PAPER_CLAIMS: Final = {
     "easy-to-hard": PaperClaim(
         "Sizes are learned in the order from easy to hard.",
         "Supported where the step at which a size is learned rises with the size: Kendall's tau is at least 0.5, so "
-        "that three of four pairs of sizes are in order. A seed is left out where more than 37 % of all orders would "
-        f"be as good (so two sizes never count), or where all sizes or none are learned at once. {_ABOVE}",
+        "that three of four pairs of sizes are in order. A seed is left out where chance would order the sizes as well "
+        "in more than 37 % of cases (so two sizes never count), or where all sizes or none are learned at once. "
+        f"{_ABOVE}",
         smallest=0.5,
     ),
     "two-phases": PaperClaim(
         "Training has two phases: depth rises while the task is learned, then falls while accuracy is kept.",
         "Supported where depth rises to its peak and falls from there to the end, each by at least 0.1 iterations; a "
-        "fall counts as none where accuracy surely falls with it. A warm-up of gamma makes phases by itself: such a "
+        "fall counts as none where accuracy falls with it (the whole interval of its change lies below zero). A "
+        "warm-up of gamma makes phases by itself: such a "
         f"run is left out. {_ABOVE}",
         smallest=0.1,
     ),
     "o-less-depth": PaperClaim(
         "ANIRA-O spends less depth than ANIRA-E for the same accuracy.",
-        "Supported where the expected depth of answers of ANIRA-E less that of ANIRA-O, with the same seed and on the "
+        "Supported where the expected depth of answers of ANIRA-E minus that of ANIRA-O, with the same seed and on the "
         "same instances, is at least 0.05 iterations. A seed is left out where the two accuracies differ by 2 points "
         "or more, or where either is not above always giving the commonest answer.",
         smallest=0.05,
@@ -74,7 +76,7 @@ PAPER_CLAIMS: Final = {
     ),
     "o-degrades-gracefully": PaperClaim(
         "Beyond the training range online halting degrades more gracefully.",
-        "Supported where the accuracy of ANIRA-O less that of the other model, on the same instances beyond the seen "
+        "Supported where the accuracy of ANIRA-O minus that of the other model, on the same instances beyond the seen "
         "sizes, is at least 2 points. A seed counts only where both are above always giving the commonest "
         "answer and less than 2 points apart at seen sizes, and one of them is above it beyond.",
         smallest=0.02,

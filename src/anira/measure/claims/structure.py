@@ -8,7 +8,7 @@ from anira.measure.claims.alignment import is_broken, judge_pair, obstacle
 from anira.measure.claims.verdict import BROKEN_NULL, Claim, Evidence
 from anira.measure.tidy import estimate, find, joined
 
-TEXT: Final = "The state's share of what state and structure add within instances, in ANIRA-O less that in ANIRA-E."
+TEXT: Final = "The state's share of what state and structure add within instances, in ANIRA-O minus that in ANIRA-E."
 NOISE: Final = "neither structure nor state adds more than shuffled depth gives"
 
 

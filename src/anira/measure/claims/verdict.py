@@ -83,10 +83,10 @@ def judge(evidence: Sequence[Evidence], *, smallest: float = 0.0) -> Verdict:
     counted = [item for item in evidence if item.seed not in silent]
     if not counted:
         return Verdict("not testable", _each(silent) if silent else "there is no seed")
-    without = f"; without {len(silent)} that cannot be judged ({_each(silent)})" if silent else ""
+    without = f"; left out because it cannot be judged: {_each(silent)}" if silent else ""
     count = len({item.seed for item in counted})
     if count < SEEDS_NEEDED:
-        seeds = f"{count} seed{'s' * (count > 1)}"
+        seeds = f"{count} of {len(evidence)} seeds" if silent else f"{count} seed{'s' * (count > 1)}"
         return Verdict("inconclusive", f"{seeds}, and {SEEDS_NEEDED} are needed{without}")
     mean = seed_mean(counted)
     assert mean.value is not None and mean.low is not None and mean.high is not None

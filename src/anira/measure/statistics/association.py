@@ -154,6 +154,6 @@ def _total(a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 def _centred_ranks(margin: Floats) -> Floats:
-    """Return the mean rank of each value, less the mean of all: exactly 0 where one value has every row."""
+    """Return the mean rank of each value, minus the mean of all: exactly 0 where one value has every row."""
     ranks: Floats = np.cumsum(margin, axis=0) - margin / 2 - margin.sum(0) / 2
     return ranks

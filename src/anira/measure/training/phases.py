@@ -9,7 +9,7 @@ evaluation, when the rise may be over. They are cut into some twelve blocks of e
 
 The highest of several noisy blocks is too high: it is highest by luck too. So the highest block only says *where* the
 peak is. How high depth is there is read from the block after it, whose own luck did not choose it; where the peak is
-sharp that is too low, never too high. Rise is the level less the start, fall is the level less the end.
+sharp that is too low, never too high. Rise is the level minus the start, fall is the level minus the end.
 
 Depth also wobbles from step to step, whatever the instances. How much is estimated from how far blocks (batches, for
 the start) lie from the line through their neighbours, and the intervals of rise and fall are made of it.

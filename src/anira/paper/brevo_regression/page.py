@@ -161,7 +161,7 @@ def _effects(found: Found, names: Sequence[str], ending: str, title: str) -> Tab
 def _shares(found: Found, variants: Mapping[str, Any]) -> TablePart:
     """Return the state's share in each model, and the gap between the two."""
     gap = {"quantity": "state_share_gap"}
-    subjects = {**variants, "ANIRA-O less ANIRA-E, points": gap, "the same, shuffled": {**gap, "null": True}}
+    subjects = {**variants, "ANIRA-O minus ANIRA-E, points": gap, "the same, shuffled": {**gap, "null": True}}
     return estimate_table(found.seeds, subjects, _SHARES, title="The state's share of the two", caption=MEANS)
 
 

@@ -28,10 +28,8 @@ def reproduce(setting: Setting) -> Outcome:
         name, scale = next(iter(other.items()))
         raise UserError(f"{setting.out / name}.json is of scale {scale}, not {setting.scale}: use another --out")
     judged = [_judged(key, made) for key in PAPER_CLAIMS]
-    missing = [name for name in FIGURES if name not in (NAME, *made)]
-    verdicts = {
-        one.key: {"verdict": one.verdict.word, "reason": one.verdict.reason, "rule": one.paper.rule} for one in judged
-    }
+    missing = [name for name, figure in FIGURES.items() if name not in (NAME, *made) and not figure.plan]
+    verdicts = {one.key: {"verdict": one.word, "reason": one.verdict.reason, "rule": one.paper.rule} for one in judged}
     return write_figure(
         setting,
         NAME,

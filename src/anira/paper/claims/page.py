@@ -37,13 +37,18 @@ class JudgedClaim:
         """The verdict of all settings together."""
         return combine([claim for _, claim in self.settings])
 
+    @property
+    def word(self) -> str:
+        """The verdict's word; where no page that was made looks at the claim, that."""
+        return self.verdict.word if self.settings else "not looked at"
+
 
 def make_page(judged: Sequence[JudgedClaim], missing: Sequence[str]) -> Page:
     """Return the page; `missing` are pages that were not made yet."""
-    words = [one.verdict.word for one in judged]
+    words = [one.word for one in judged]
     clear = {word for word in words if word in _TONES}
     counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-    absent = [f"Not made, and not counted: {', '.join(missing)}."] if missing else []
+    absent = [f"Not made yet, so not counted: {', '.join(missing)} (anira reproduce all)."] if missing else []
     return Page(
         title="Which of the paper's claims hold?",
         badge=Badge(
@@ -105,7 +110,7 @@ def _all(judged: Sequence[JudgedClaim]) -> Section:
         pages = list(dict.fromkeys(page for page, _ in one.settings))
         link = Cell(", ".join(pages) or "-", link=f"{pages[0]}.html" if pages else "")
         said = Cell(one.verdict.reason, wrap=True)
-        rows.append([Cell(one.paper.sentence, wrap=True), one.verdict.word, said, link])
+        rows.append([Cell(one.paper.sentence, wrap=True), one.word, said, link])
     table = table_part("All claims", ["claim", "verdict", "settings", "pages"], rows)
     return Section(title="All claims", parts=[table])
 
@@ -128,8 +133,8 @@ def _section(one: JudgedClaim) -> Section:
     ]
     chart = _chart(one)
     return Section(
-        title=f"{one.paper.sentence.rstrip('.')}: {one.verdict.word}",
-        text=[f"{one.verdict.word.capitalize()}: {one.verdict.reason}.", f"Rule: {one.paper.rule}"],
+        title=f"{one.paper.sentence.rstrip('.')}: {one.word}",
+        text=[f"{one.word.capitalize()}: {one.verdict.reason}.", f"Rule: {one.paper.rule}"],
         parts=[*([chart] if chart else []), *(table for table in tables if table.rows)],
     )
 

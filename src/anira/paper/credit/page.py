@@ -33,7 +33,7 @@ def make_page(found: Found) -> Page:
         lead=interval_part(
             found.both.filter(quantity="depth_difference").with_columns(pl.col("variant").alias("label")),
             name="depth",
-            title="Expected depth of one way of credit less that of the other, at the same price and seed",
+            title="Expected depth of one way of credit minus that of the other, at the same price and seed",
             axis="iterations",
         ),
         verdicts=verdicts(found),

@@ -34,13 +34,13 @@ class Pair(NamedTuple):
 
 
 CREDIT: Final = (
-    Pair("anira-o one", "anira-o full", "ANIRA-O: one step less full lookahead"),
-    Pair("anira-e one", "anira-e full", "ANIRA-E: one step less full lookahead"),
-    Pair("pondernet", "anira-o full", "PonderNet less ANIRA-O"),
+    Pair("anira-o one", "anira-o full", "ANIRA-O: one step minus full lookahead"),
+    Pair("anira-e one", "anira-e full", "ANIRA-E: one step minus full lookahead"),
+    Pair("pondernet", "anira-o full", "PonderNet minus ANIRA-O"),
 )
 """Two ways of credit each."""
-FULL_GAP: Final = Pair("anira-e full", "anira-o full", "ANIRA-E less ANIRA-O, full lookahead")
-ONE_GAP: Final = Pair("anira-e one", "anira-o one", "ANIRA-E less ANIRA-O, one step")
+FULL_GAP: Final = Pair("anira-e full", "anira-o full", "ANIRA-E minus ANIRA-O, full lookahead")
+ONE_GAP: Final = Pair("anira-e one", "anira-o one", "ANIRA-E minus ANIRA-O, one step")
 PAIRS: Final = (*CREDIT, FULL_GAP, ONE_GAP)
 
 DIFFERENCES: Final = {

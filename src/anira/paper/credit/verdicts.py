@@ -93,8 +93,8 @@ def verdicts(found: Found) -> list[Note]:
     """Return the hypotheses with the numbers behind them, then what differs for each pair."""
     full, one = (estimate_text(difference(found, pair, JUDGED, "depth_difference")) for pair in (FULL_GAP, ONE_GAP))
     lost = estimate_text(difference(found, CREDIT[-1], JUDGED, "accuracy_difference"))
-    gap = f"Expected depth of ANIRA-E less that of ANIRA-O is {full} with full lookahead and {one} with one step."
-    exact = f"PonderNet's accuracy less ANIRA-O's is {lost}; it may lose {MOST_LOST:.0%}."
+    gap = f"Expected depth of ANIRA-E minus that of ANIRA-O is {full} with full lookahead and {one} with one step."
+    exact = f"PonderNet's accuracy minus ANIRA-O's is {lost}; it may lose {MOST_LOST:.0%}."
     return [
         Note(f"1, one step closes the gap in depth: {gap_closes(found)}", gap),
         Note(f"2, exact is no less accurate: {exact_is_as_good(found)}", exact),

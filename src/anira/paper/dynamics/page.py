@@ -40,7 +40,7 @@ _PHASES: Final = (
     Column("end_depth", "end"),
     Column("depth_rise", "rise"),
     Column("depth_fall", "fall"),
-    Column("accuracy_kept", "accuracy, end less peak"),
+    Column("accuracy_kept", "accuracy, end minus peak"),
 )
 _ORDER: Final = (Column("kendall_order", "Kendall's tau"), Column("order_by_chance", "as good by chance"))
 _CURVES: Final = (Column("accuracy", "accuracy"), Column("depth", "mean answer depth", "answer"))

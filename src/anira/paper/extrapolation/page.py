@@ -73,7 +73,7 @@ def make_page(found: Found) -> Page:
     edge = _table(found, _DROPS, "Accuracy at the edge", _EDGE)
     return Page(
         title="Does accuracy drop beyond the sizes of training?",
-        badge=claims_badge(adaptive, "drop"),
+        badge=claims_badge(adaptive),
         answer=[*verdict_lines(adaptive, _DROP), *verdict_lines(graceful, _GRACEFUL)],
         lead=_accuracy(found, task),
         verdicts=[claim_note(claim) for claim in (*drops, *graceful)],

@@ -51,7 +51,7 @@ def knobs(found: Found) -> list[int]:
 
 
 def above(found: Found, model: str, knob: int) -> Row:
-    """Return accuracy less the curve's: that of the fixed model where there is one, or else the model's own."""
+    """Return accuracy minus the curve's: that of the fixed model where there is one, or else the model's own."""
     reference = found.words["reference"]
     subset = f"all, curve of {reference}" if reference and model in judged(found) else "all"
     return found.row("above_curve", run_id=model, knob=knob, subset=subset)

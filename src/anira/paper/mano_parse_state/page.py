@@ -30,8 +30,8 @@ PAPER_R2: Final = 0.63
 _LEGEND: Final = Legend(NAMES)
 _MEASURES: Final = {"": "exit depth", "expected_": "expected depth"}
 _CONTRASTS: Final = {
-    ("right_child", "plain"): "r_t = 1 less r_t = 2",
-    ("right_child", "matched"): "r_t = 1 less r_t = 2, matched",
+    ("right_child", "plain"): "r_t = 1 minus r_t = 2",
+    ("right_child", "matched"): "r_t = 1 minus r_t = 2, matched",
     ("completed_slope", "plain"): "one more of s_t",
     ("completed_slope", "matched"): "one more of s_t, matched",
 }
@@ -56,7 +56,7 @@ def make_page(found: Found) -> Page:
     held = [prefix for prefix in _MEASURES if f"{prefix}state_depth" in found.seeds["quantity"]]
     return Page(
         title="MANO: is the question solved while it is read?",
-        badge=claims_badge([claim for _, claim in _claims(found)], "differences follow the parse"),
+        badge=claims_badge([claim for _, claim in _claims(found)]),
         answer=_answer(found),
         lead=_lead(found),
         verdicts=[claim_note(claim, f"{_model_of(claim)}, {_CONTRASTS[place]}") for place, claim in _claims(found)],

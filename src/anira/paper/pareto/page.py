@@ -40,7 +40,7 @@ _ANSWERS: Final = {
     "contradicted": "Stopping early costs less than 2 points of accuracy in {}.",
     "inconclusive": "Whether stopping early costs accuracy is open in {}.",
 }
-_COST: Final = Column("above_full", "accuracy less that at full depth, share of instances")
+_COST: Final = Column("above_full", "accuracy minus that at full depth, share of instances")
 _ANSWER_DEPTH: Final = Column("executed", "iterations executed, mean over answer tokens", "answer")
 _EVERY: Final = Column("iterations", "iterations executed, mean over all tokens")
 
@@ -51,7 +51,7 @@ def make_page(found: Found) -> Page:
     tasks = found.runs["task"].unique(maintain_order=True)
     return Page(
         title="Do smaller thresholds trade accuracy for compute?",
-        badge=claims_badge(trades, "trade"),
+        badge=claims_badge(trades),
         answer=[*verdict_lines(trades, _ANSWERS), *_saved(found)],
         lead=_lead(found),
         verdicts=[claim_note(claim) for claim in trades],
@@ -69,7 +69,7 @@ def judge_trade(table: pl.DataFrame) -> list[Claim]:
 
     Accuracies that are less than 2 points apart count as the same everywhere else, so less than that is no price.
     """
-    text = "Accuracy at full depth less that at the smallest threshold."
+    text = "Accuracy at full depth minus that at the smallest threshold."
     swept = table.filter(pl.col("threshold").is_not_null())
     return [
         make_claim(text, setting, [(run["run_id"][0], _cost(earliest(run))) for run in runs], smallest=EQUAL_ACCURACY)

@@ -67,7 +67,7 @@ def whole_rows(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _above_fixed(main: pl.DataFrame) -> Iterator[Row]:
-    """Yield each run's accuracy less that of fixed depths with the same seed at equal compute."""
+    """Yield each run's accuracy minus that of fixed depths with the same seed at equal compute."""
     whole = whole_rows(main).filter(pl.col("quantity").is_in(["accuracy", *COMPUTE]))
     wide = whole.pivot("quantity", index=["run_id", "variant", "seed"], values="value")
     fixed = wide.filter(pl.col("variant").str.contains(FIXED))

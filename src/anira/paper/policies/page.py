@@ -27,7 +27,7 @@ COLUMNS: Final = (
     Column("spearman_knob", "Spearman, knob"),
     Column("spearman_oracle", "Spearman, oracle depth"),
     Column("regret", "regret", "answer"),
-    Column("real_less_virtual", "real less virtual"),
+    Column("real_less_virtual", "real minus virtual"),
     Column("settled", "settled tokens"),
     Column("depth", "answer depth", "answer"),
     Column("depth", "prompt depth", "prompt"),

@@ -34,7 +34,7 @@ def make_page(found: Found) -> Page:
         lead=interval_part(
             _labelled(found),
             name="regret",
-            title="Regret of the chosen depths less that of the best constant depth",
+            title="Regret of the chosen depths minus that of the best constant depth",
             axis="nats per answer token; left of 0 is more rational than a constant",
             order=names,
         ),

@@ -24,7 +24,7 @@ _COLUMNS: Final = (
     Column("need", "need"),
     Column("expected_depth", "expected depth", "answer"),
     Column("expected_slope", "slope"),
-    Column("slope_above_twin", "slope less that over Z6"),
+    Column("slope_above_twin", "slope minus that over Z6"),
     Column("slope", "slope of exit depth"),
     Column("regret", "regret", "answer"),
 )

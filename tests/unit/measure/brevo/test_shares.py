@@ -1,4 +1,4 @@
-"""The state's share in one run less that in another: the sign, and how the two are resampled."""
+"""The state's share in one run minus that in another: the sign, and how the two are resampled."""
 
 from dataclasses import replace
 

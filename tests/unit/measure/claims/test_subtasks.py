@@ -37,7 +37,7 @@ def test_equal_accuracy_contradicts_and_a_loss_supports_the_claim(table):
     _, same, *_ = judged(table)
     between, drop, *_ = judged(lost)
     assert (drop.experiment, drop.verdict.word, drop.seeds) == ("clrs sort anira-o", "supported", (0, 1, 2))
-    assert drop.text == "Accuracy at seen sizes less accuracy beyond the seen sizes."
+    assert drop.text == "Accuracy at seen sizes minus accuracy beyond the seen sizes."
     assert same.verdict.word != "supported"
     assert (between.verdict.word, between.verdict.reason) == (
         "not testable",

@@ -51,7 +51,7 @@ def test_a_seed_that_cannot_be_judged_is_left_out_and_named():
     failed = Evidence(3, Estimate(0.3), "accuracy is not above the majority baseline")
     mixed = judge([*evidence(0.3, 0.31, 0.29), failed])
     assert mixed.word == "supported"
-    assert mixed.reason.endswith("; without 1 that cannot be judged (accuracy is not above the majority baseline)")
+    assert mixed.reason.endswith("; left out because it cannot be judged: accuracy is not above the majority baseline")
     assert judge([failed]).word == "not testable"
 
 
