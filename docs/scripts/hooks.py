@@ -34,6 +34,8 @@ _MACRO = re.compile(r"\{\{ (.+?) \}\}")
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")
 """A link to a file of the repository, which has no address in the site."""
 _DOCS = re.compile(r"`docs/([\w-]+\.md)`")
+_UNBUILT = re.compile(r"^> Not built yet: .*\n\n?", re.MULTILINE)
+"""What a page says to those who read its source."""
 _log = logging.getLogger("mkdocs.hooks.anira")
 
 
@@ -65,7 +67,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Resolve macros, and keep only the text of links that lead out of the site."""
+    """Resolve macros, drop what the source alone says, and keep only the text of links that lead out of the site."""
     environment = Environment(undefined=StrictUndefined, autoescape=False)
     environment.globals |= MACROS
 
@@ -75,7 +77,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             raise ValueError(f"{page.file.src_uri}: {found[0]} is no text")
         return value
 
-    return _OUTSIDE.sub(_inside, _MACRO.sub(called, markdown))
+    return _OUTSIDE.sub(_inside, _MACRO.sub(called, _UNBUILT.sub("", markdown)))
 
 
 def _inside(found: re.Match[str]) -> str:

@@ -32,7 +32,7 @@ def test_without_the_extra_there_is_one_clear_line(anira, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     result = anira("explore", run)
     assert (result.status, result.out) == (2, "")
-    assert result.err.startswith("anira: anira explore needs starlette and uvicorn: pip install 'anira[serve]'")
+    assert result.err.startswith("anira: anira explore needs starlette and uvicorn (--export works without): pip")
     assert result.err.count("\n") == 1
 
 

@@ -141,7 +141,7 @@ def test_bad_input_is_one_line_before_anything_starts(words, message, tmp_path, 
 def test_a_package_that_is_not_installed_is_named(on, package, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("anira.sweeps.executors.base.find_spec", lambda name: None)
     assert main(["sweep", "mano-fixed-smoke", "--out", str(tmp_path / "runs"), "--on", on]) == 2
-    assert capsys.readouterr().err == f"anira: --on {on} needs {package}: pip install 'anira[sweeps]'\n"
+    assert capsys.readouterr().err == f"anira: --on {on} needs {package}: {how_to_install('sweeps')}\n"
     assert not list(tmp_path.iterdir())
 
 

@@ -53,6 +53,12 @@ def test_links_that_lead_out_of_the_site_keep_their_text():
     assert hooks.on_page_markdown(text, page, None, None) == "in `results/`, [a guide](../guide.md) and [this](x.md)"
 
 
+def test_what_is_for_readers_of_the_source_is_not_on_the_site():
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="gallery.md"))
+    text = "# Gallery\n\n> Not built yet: run `make docs`.\n\nA chart."
+    assert hooks.on_page_markdown(text, page, None, None) == "# Gallery\n\nA chart."
+
+
 def test_the_pictures_of_tasks_are_those_that_the_tasks_draw():
     for name, draw in TASKS.items():
         assert (ROOT / "docs" / "images" / "tasks" / f"{name}.svg").read_text() == draw(), "run `make images`"

@@ -19,12 +19,13 @@ from anira.tasks import make_task
 if TYPE_CHECKING:
     import polars as pl
 
+    from anira.measure.tidy import Row
     from anira.training import TrainConfig
 
 GROUPS: Final = {"S3": "words", "Z6": "words-z6"}
 """Groups of six elements with the names of their presets: in the second one the order of letters does not matter."""
-DEPTHS: Final = (1, 2, 3)
-"""Depths that all tokens are forced to, to see what depth is good for."""
+SMALLEST: Final = 0.10
+"""Iterations per letter that depth must rise more where it is needed, for the effect to be there."""
 QUESTION: Final = "1 2 4"
 STEPS: Final = 1800
 COUNT: Final = 500
@@ -35,7 +36,7 @@ Over Z6, numbers added modulo 6, it does not: counting is enough, however long t
 same lengths. One word over S3, with its products:
 """
 _NEXT = """\
-What to type next, after . .venv/bin/activate:
+What to type next{first}:
   {generate} "1 2 4 3"
   {analyze}
   anira tasks
@@ -70,7 +71,9 @@ def run(argv: list[str]) -> None:
     page = options.out / "report.html"
     write_report(ReportOptions(runs=tuple(runs), out=page))
     say(f"\n{_outcome(runs)}\n")
-    say(_NEXT.format(generate=command("anira", "generate", runs[0]), analyze=command("anira", "analyze", runs[0])))
+    first = ", after . .venv/bin/activate" if Path(".venv/bin/activate").exists() else ""
+    generate, analyze = (command("anira", name, runs[0]) for name in ("generate", "analyze"))
+    say(_NEXT.format(first=first, generate=generate, analyze=analyze))
     say(f"The page with charts and tokens shaded by depth, to open in a browser:\n{page}")
 
 
@@ -108,7 +111,7 @@ def _force_depths(run: Path) -> None:
     from anira.training.run import load_run
 
     config, model, step = load_run(run)
-    for depth in DEPTHS:
+    for depth in range(1, model.config.max_depth + 1):
         wanted = EvaluationConfig(count=COUNT, override=f"depth-{depth}")
         evaluate(model, config.make_task(), wanted, subject_of(config, step), run / "records" / wanted.override)
 
@@ -130,8 +133,18 @@ def _outcome(runs: Sequence[Path]) -> str:
     knobs = tables["S3"].filter(quantity="accuracy")["knob"].drop_nulls().to_list()
     head = ["letters", *(f"{group} {name}" for group in GROUPS for name in ("accuracy", "at depth 1", "depth"))]
     rows = [[str(knob), *(text for table in tables.values() for text in _line(table, knob))] for knob in knobs]
-    said = [f"{group}: {movement(find(table, 'slope'))}." for group, table in tables.items()]
+    slopes = {group: find(table, "slope") for group, table in tables.items()}
+    said = [*(f"{group}: {movement(slope)}." for group, slope in slopes.items()), _effect(*slopes.values())]
     return "\n".join(["Accuracy and mean depth of answers, with 95% intervals", layout(head, rows), "", *said])
+
+
+def _effect(needed: "Row", control: "Row") -> str:
+    """Say whether depth rises more where each product needs the one before."""
+    values = needed["value"] or 0.0, control["value"] or 0.0  # a depth that is the same everywhere has no slope
+    there = needed["low"] is not None and needed["low"] > 0 and values[0] - values[1] >= SMALLEST
+    rises = "{:.2f} iterations per letter over S3 and {:.2f} over Z6".format(*values)
+    said = "The effect appeared" if there else "The effect did not appear"
+    return f"{said}: depth rises by {rises}. One seed each: this is a look, not a verdict."
 
 
 def _line(table: "pl.DataFrame", knob: int) -> list[str]:

@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 
 from anira.cli.output import say, tell
 from anira.cli.parse import parse
-from anira.config import Interrupted, UserError, write_file
+from anira.config import Interrupted, UserError, how_to_install, write_file
 
 if TYPE_CHECKING:
     from anira.explore import Explorer
@@ -17,9 +17,6 @@ SUMMARY = (
     "Ask up to three runs the same question, in a browser on this machine: depth of every token, exit probabilities, "
     "predictions after every iteration, and the same again under another rule, threshold or forced depth. With "
     "--export, write one page without a server."
-)
-EXTRA = (
-    "anira explore needs starlette and uvicorn: pip install 'anira[serve]' -c constraints.txt (--export works without)"
 )
 PORT = 8420
 
@@ -74,7 +71,8 @@ def _require_server() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise UserError(EXTRA) from error
+        needs = "anira explore needs starlette and uvicorn (--export works without)"
+        raise UserError(f"{needs}: {how_to_install('serve')}") from error
 
 
 def _export(explorer: "Explorer", first: dict[str, Any], path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from anira.cli import take_options
 from anira.cli.output import say
-from anira.config import UserError, json_text
+from anira.config import UserError, how_to_install, json_text
 
 HELP = """\
 usage: anira lm-eval WORDS ...
@@ -33,10 +33,10 @@ def run(argv: list[str]) -> None:
     if not argv or argv[0] in ("-h", "--help"):
         say(HELP.rstrip("\n"))
         return
-    from anira.evaluation.harness import EXTRA, TASKS
+    from anira.evaluation.harness import TASKS
 
     if importlib.util.find_spec("lm_eval") is None:
-        raise UserError(EXTRA)
+        raise UserError(f"lm-evaluation-harness is not installed: {how_to_install('text')}")
     words = translated(argv)
     if words[0] in ("run", "ls", "validate") and "--include_path" not in words:
         words += ["--include_path", str(TASKS)]

@@ -44,6 +44,8 @@ def run(argv: list[str]) -> None:
             rows.append([str(path), "", "damaged", "", "", "", str(config)])
             continue
         status = run_status(path)
+        if status.state == "not begun" and (path / "records").is_dir():
+            continue  # records that `anira reproduce` made of a published run
         if options.json:
             say_json(_values(path, config, status))
         try:

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from anira.cli.output import tell
 from anira.cli.parse import parse
-from anira.config import UserError
+from anira.config import UserError, how_to_install
 from anira.config.folder import inside
 from anira.config.machine import check_room
 
@@ -22,7 +22,6 @@ SUMMARY = (
     "GET /v1/models, /health and /metrics. Requests share every iteration of the core, and each gets the tokens and "
     "depths that decoding gives it alone. Ctrl-C ends it in good order."
 )
-EXTRA = "serving needs starlette and uvicorn: pip install 'anira[serve]' -c constraints.txt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +68,7 @@ def run(argv: list[str]) -> None:
     """Load the model and serve it until a signal comes."""
     options = parse(Options, argv, prog="anira serve", description=SUMMARY)
     if any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn")):
-        raise UserError(EXTRA)
+        raise UserError(f"serving needs starlette and uvicorn: {how_to_install('serve')}")
     from anira.serving import Limits, is_loopback, open_socket, serve
 
     if options.threads is not None:

@@ -4,6 +4,7 @@ The configurations themselves are frozen keyword-only dataclasses that live besi
 """
 
 from anira.config.errors import SAME_SIGNAL, Interrupted, UserError, nearest
+from anira.config.extras import how_to_install
 from anira.config.files import remove_parts, replacing, replacing_folder, write_file, write_files
 from anira.config.strict import check_finite, config_hash, from_dict, json_text, later, load, save, to_dict
 from anira.config.terminal import command, layout, printable
@@ -16,6 +17,7 @@ __all__ = [
     "command",
     "config_hash",
     "from_dict",
+    "how_to_install",
     "json_text",
     "later",
     "layout",

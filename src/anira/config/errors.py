@@ -43,7 +43,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     "did you mean 'modulus'?"
     >>> nearest("x", ["mano", "brevo"])
     'known: brevo, mano'
+    >>> nearest("18", ["0", "1", "2", "+"])
+    'numbers go from 0 to 2 here'
     """
     names = sorted(known)
+    numbers = [int(name) for name in names if name.isdecimal()]
+    if word.isdecimal() and numbers:
+        return f"numbers go from {min(numbers)} to {max(numbers)} here"
     close = difflib.get_close_matches(word, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"

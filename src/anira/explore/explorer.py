@@ -88,7 +88,12 @@ class Explorer:
             raise UserError(f"there are {len(self.runs)} runs here: {run} is none of them")
         if len(question) > LONGEST_QUESTION:
             raise UserError(f"a question has at most {LONGEST_QUESTION} characters, not {len(question)}")
-        return self.runs[run].read(question, choice)
+        view = self.runs[run].read(question, choice)
+        with self._lock:
+            common = self.task.instance(self.task.read(question), 0).answer
+        if view["answer"] != common:  # such as another group
+            view["notes"].insert(0, f"its task has other options: the correct answer here is {view['answer']}")
+        return view
 
     def state(self, problem: dict[str, Any], choices: Sequence[Choice]) -> dict[str, Any]:
         """Return all that a page without a server shows."""

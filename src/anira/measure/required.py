@@ -49,7 +49,8 @@ def need_rows(run: RunRecords, *, rng: np.random.Generator, draws: int) -> Itera
     """
     main, hardest = run.main, run.main.hardest
     if 1 not in run.forced or hardest is None:
-        why = "no evaluation with every token forced to depth 1" if hardest is not None else "no knob of training"
+        lacking = "no evaluation with every token forced to depth 1 (anira evaluate RUN --depth 1)"
+        why = lacking if hardest is not None else "no knob of training"
         yield from undefined_rows(main, why, "need", knob=hardest)
         return
     others = [main] + [one for depth, one in run.forced.items() if depth == main.max_depth > 1]

@@ -19,6 +19,7 @@ from anira.training.checkpoint import choose_checkpoint, without_bars
 from anira.training.config import TrainConfig
 from anira.training.model_folder import is_model_folder
 from anira.training.run import RunFolder, load_run
+from anira.training.stages import PUBLISHED
 
 HUB: Final = "hf://"
 """How a place on the hub may be written, and must be where it could be taken for a folder."""
@@ -28,9 +29,9 @@ def load(path_or_hub_id: str | Path, *, step: int | None = None) -> Run:
     """Load a run, a run that `anira publish` wrote, or a model without a run.
 
     Args:
-        path_or_hub_id: the folder of a run, a folder that `anira publish` wrote, a model's folder (also one of Ouro,
-            Huginn or Recurrent-Llama), or the name of either of the last two on the hub: owner/model, or
-            hf://owner/model.
+        path_or_hub_id: the folder of a run (of one in `results/` its id is enough), a folder that `anira publish`
+            wrote, a model's folder (also one of Ouro, Huginn or Recurrent-Llama), or the name of either of the last
+            two on the hub: owner/model, or hf://owner/model.
         step: of a run, which checkpoint; the last one by default.
     """
     folder = local_folder(_place(path_or_hub_id), with_run=True)
@@ -118,7 +119,10 @@ def _place(path_or_hub_id: str | Path) -> str | Path:
     name = str(path_or_hub_id)
     if name.startswith(HUB):
         return name.removeprefix(HUB)
-    return Path(name).expanduser() if name.startswith("~") else path_or_hub_id
+    if name.startswith("~"):
+        return Path(name).expanduser()
+    published = PUBLISHED / name
+    return published if not Path(name).exists() and published.is_dir() else path_or_hub_id
 
 
 def _no_step(step: int | None) -> None:

@@ -12,7 +12,7 @@ from anira.site.page import ChartPart
 from anira.site.style import COLOURS, GREY, colours, shapes, tooltip
 from anira.site.tables import Column
 
-MARKS: Final = "Large marks: means over seeds with 95% t intervals; small marks: seeds."
+MARKS: Final = "Large marks: means over seeds with 95% t intervals (with one seed: over instances); small marks: seeds."
 _TIPS = ["label:N", "value:Q", "low:Q", "high:Q"]
 _TICKS = 20
 NO_MARKS: Final = pl.DataFrame(schema={"label": pl.String, "value": pl.Float64})
@@ -134,12 +134,22 @@ def interval_part(
     drawn = rows.drop_nulls("value").select(columns)
     if drawn.is_empty():
         return None
+    alone = _alone(drawn)
+    drawn = drawn.with_columns(pl.col("label").replace(alone))
+    order = None if order is None else [alone.get(label, label) for label in order]
+    paper = {alone.get(label, label): value for label, value in (paper or {}).items()}
     labels = drawn["label"].unique(maintain_order=True)
     kept = [label for label in labels if order is None] or [label for label in order or () if label in labels]
     known = [(label, value) for label, value in (paper or {}).items() if value is not None and label in labels]
     hollow = pl.DataFrame(known, schema={"label": pl.String, "value": pl.Float64}, orient="row")
     chart = interval_chart(drawn, kept, axis, hollow)
     return ChartPart(name=name, title=title, chart=chart, caption=caption + " Hollow: the paper." * bool(known))
+
+
+def _alone(rows: pl.DataFrame) -> dict[str, str]:
+    """Return labels that stand on one seed, whose interval is not over seeds, with that said in them."""
+    counts = rows.drop_nulls("seed").group_by("label").agg(pl.col("seed").n_unique())
+    return {label: f"{label} (1 seed)" for label, seeds in counts.iter_rows() if seeds == 1}
 
 
 def interval_chart(

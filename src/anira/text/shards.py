@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol
 
-from anira.config import UserError
+from anira.config import UserError, how_to_install
 
 BLOCK: Final = 4 << 20
 _ROWS: Final = 64  # decoded at a time: a file may repeat one huge cell, which its dictionary holds only once
@@ -184,5 +184,5 @@ def _need_pyarrow() -> tuple[Any, Any]:
         import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
-        raise UserError("reading Parquet needs pyarrow: pip install 'anira[text]'") from None
+        raise UserError(f"reading Parquet needs pyarrow: {how_to_install('text')}") from None
     return pyarrow, pyarrow.parquet

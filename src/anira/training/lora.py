@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import torch
 
-from anira.config import UserError
+from anira.config import UserError, how_to_install
 from anira.models import AniraForCausalLM
 
 _TARGETS: Final = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -51,5 +51,5 @@ def _need_peft() -> Any:
     try:
         import peft
     except ImportError:
-        raise UserError("--lora needs peft: pip install 'anira[text]'") from None
+        raise UserError(f"--lora needs peft: {how_to_install('text')}") from None
     return peft

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Result
 
 from anira.cli import main
-from anira.cli.demo import demo_config
+from anira.cli.demo import _effect, demo_config
 from anira.cli.train import start_or_resume
 from anira.config import load
 from anira.sweeps.executors import Ending
@@ -111,3 +111,17 @@ def test_the_demo_is_the_cpu_preset_with_fewer_steps():
 def test_no_steps_is_an_error(anira):
     result = anira("demo", "--steps", "0")
     assert (result.status, result.err) == (2, "anira: --steps must be at least 1, not 0\n")
+
+
+@pytest.mark.parametrize(
+    ("needed", "control", "said"),
+    [
+        ((0.3, 0.25), 0.1, "The effect appeared: depth rises by 0.30"),
+        ((0.3, 0.25), 0.25, "The effect did not appear"),
+        ((0.3, -0.1), 0.0, "The effect did not appear"),
+        ((None, None), None, "The effect did not appear: depth rises by 0.00"),
+    ],
+)
+def test_the_demo_says_whether_the_effect_appeared(needed, control, said):
+    value, low = needed
+    assert _effect({"value": value, "low": low}, {"value": control, "low": None}).startswith(said)

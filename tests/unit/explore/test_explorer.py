@@ -141,6 +141,15 @@ def test_runs_must_be_of_one_task_and_at_most_three(tmp_path):
         load_runs([mano] * 4)
 
 
+def test_runs_over_other_groups_say_their_own_correct_answer(tmp_path):
+    places = [train_tiny(tmp_path, f"{task}-fixed-smoke", steps=1) for task in ("words", "words-z6")]
+    explorer = Explorer(load_runs(places))
+    views = [explorer.read(i, "1 2 4", Choice()) for i in range(2)]
+    assert views[0]["answer"] != views[1]["answer"]
+    said = f"its task has other options: the correct answer here is {views[1]['answer']}"
+    assert said in views[1]["notes"] and not any("other options" in note for note in views[0]["notes"])
+
+
 def test_a_run_whose_files_were_changed_is_refused(tmp_path):
     run = mano_run(tmp_path)
     (weights,) = run.glob("checkpoints/step-2/model.safetensors")

@@ -19,6 +19,11 @@ def test_a_run_knows_its_model_task_and_configuration():
     assert "mano-anira-o-cpu, seed 1, step 9000 of 9000" in repr(run)
 
 
+def test_the_id_of_a_published_run_is_enough(monkeypatch):
+    monkeypatch.chdir(RESULTS.parent)
+    assert anira.load("mano-anira-o-cpu/02c76274-s1").source.resolve() == MANO
+
+
 def test_a_models_folder_needs_no_run():
     alone, run = anira.load(MANO / "checkpoints" / "step-9000"), loaded(MANO)
     assert (alone.config, alone.step, alone.path) == (None, None, None)

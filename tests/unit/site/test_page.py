@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from anira.site import Badge, Cell, ChartPart, Note, Page, Section, TablePart, render
+from anira.site.charts import interval_part
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -57,3 +58,19 @@ def test_a_page_without_charts_does_not_carry_what_draws_them():
 def test_two_charts_of_one_name_are_refused():
     with pytest.raises(ValueError, match="same name"):
         render(page(chart(), chart()))
+
+
+def test_a_label_with_one_seed_says_so():
+    rows = pl.DataFrame(
+        {
+            "label": ["a"] * 2 + ["b"] * 3,
+            "seed": [None, 0, None, 0, 1],
+            "value": [1.0] * 5,
+            "low": [0.5] * 5,
+            "high": [1.5] * 5,
+        },
+        schema_overrides={"seed": pl.Int64},
+    )
+    part = interval_part(rows, name="x", title="x", axis="x", order=["b", "a"])
+    text = json.dumps(part.chart.to_dict())
+    assert '"a (1 seed)"' in text and '"b"' in text and "b (1 seed)" not in text

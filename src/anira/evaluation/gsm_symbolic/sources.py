@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from anira.config import UserError, json_text
+from anira.config import UserError, how_to_install, json_text
 from anira.config.sealed import digest, parse_json
 from anira.tasks.gsm_symbolic import SPLITS, Problems, Shot, check_splits, make_shot, parse_rows, read_folder
 from anira.tasks.gsm_symbolic.published import gathered
 
 NUM_SHOTS: Final = 8
 _YAML: Final = Path("tasks") / "gsm8k" / "gsm8k-cot.yaml"
-_INSTALL: Final = "pip install 'anira[text]' -c constraints.txt"
 _HUB: Final = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -36,7 +35,8 @@ def _hub_rows(name: str, split: str) -> Iterator[tuple[str, Any]]:
         import datasets
     except ImportError:
         raise UserError(
-            f"{name} is no folder here, and reading it from the hub needs the package datasets: {_INSTALL}"
+            f"{name} is no folder here, and reading it from the hub needs the package datasets: "
+            f"{how_to_install('text')}"
         ) from None
     try:
         table = datasets.load_dataset(name, split, split="test")
@@ -72,7 +72,7 @@ def harness_shots() -> tuple[Shot, ...]:
     if found is None or found.origin is None:
         raise UserError(
             "the eight examples of the prompt are read from lm-evaluation-harness, which is not installed: "
-            f"{_INSTALL}, or give your own with --shots FILE"
+            f"{how_to_install('text')}, or give your own with --shots FILE"
         )
     path = Path(found.origin).parent / _YAML
     if not path.is_file():

@@ -16,4 +16,3 @@ from typing import Final
 
 TASKS: Final = Path(__file__).parent / "tasks"
 """Folder of the task definitions, for --include_path."""
-EXTRA: Final = "lm-evaluation-harness is not installed: pip install 'anira[text]' -c constraints.txt"

@@ -49,7 +49,9 @@ const drawProblem = (one) => {
   if (find("fixed-question")) find("fixed-question").textContent = one.question;
   const known = one.answer === one.question ? ["Every token of it is to be predicted"] : ["Correct answer: ", make("b", "", one.answer)];
   find("truth").replaceChildren(...known, ` (${part.knob} = ${one.knob}, ${from})`);
-  find("picture").replaceChildren(one.picture ? problem(one.picture) : make("pre", "drawing", one.drawing));
+  // A drawing of one line, such as a formula with its modulus, says what the picture leaves out.
+  const written = one.picture && one.drawing.includes("\n") ? [] : [make("pre", "drawing", one.drawing)];
+  find("picture").replaceChildren(...(one.picture ? [problem(one.picture)] : []), ...written);
   problemNow = one;
 };
 
@@ -141,14 +143,17 @@ scale();
 drawProblem(state.problem);
 
 const ask = latest(async (wanted) => {
+  const stale = (is) => document.body.classList.toggle("stale", is);
   find("mistake").textContent = "";
+  stale(false);
   try {
     const found = await (await send("/problem", wanted)).json();
     if (wanted.row) find("question").value = found.question;
     drawProblem(found);
     await Promise.all(cards.map((one) => one.read(found.question)));
   } catch (error) {
-    find("mistake").textContent = error.message;
+    find("mistake").textContent = `${error.message}. What stands below is still about ${problemNow.question}`;
+    stale(true);
   }
 });
 const makePicker = () => {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -86,8 +87,14 @@ def build(
         Section(title="The runs", parts=about),
         Section(title="How to read this page", notes=read_notes("anira.site.report")),
     ]
-    again = command("anira", "report", *(f"runs/{run.name}" for run in runs))
+    again = command("anira", "report", *map(_place, runs))
     return replace(made, page=replace(made.page, sections=sections, command=again))
+
+
+def _place(run: Run) -> str:
+    """Return where a run lies, from where the command is given; pages say nothing of other folders of the machine."""
+    folder, here = run.folder.resolve(), Path.cwd()
+    return str(folder.relative_to(here)) if here in folder.parents else f"runs/{run.name}"
 
 
 def _table(runs: Sequence[Run]) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from anira.config import UserError, nearest
+from anira.config import UserError, how_to_install, nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ def make_executor(name: str, folder: Path, options: Mapping[str, Any]) -> Execut
         raise UserError(f"unknown executor {name!r}: {nearest(name, _MADE)}")
     module, made, package = _MADE[name]
     if package and find_spec(package) is None:
-        raise UserError(f"--on {name} needs {package}: pip install 'anira[sweeps]'")
+        raise UserError(f"--on {name} needs {package}: {how_to_install('sweeps')}")
     executor: Executor = getattr(import_module(module), made)(folder, **options)
     return executor
 
