@@ -35,7 +35,7 @@ def run(argv: list[str]) -> None:
 
     if not options.folder.is_dir():
         raise UserError(f"there is no folder {options.folder}: give the folder of your runs, as in anira runs results")
-    found = find_runs(options.folder)
+    found = [(path, config) for path, config in find_runs(options.folder) if not _only_records(path)]
     if not found:
         raise UserError(f"{options.folder} holds no runs")
     rows = []
@@ -44,8 +44,6 @@ def run(argv: list[str]) -> None:
             rows.append([str(path), "", "damaged", "", "", "", str(config)])
             continue
         status = run_status(path)
-        if status.state == "not begun" and (path / "records").is_dir():
-            continue  # records that `anira reproduce` made of a published run
         if options.json:
             say_json(_values(path, config, status))
         try:
@@ -55,6 +53,13 @@ def run(argv: list[str]) -> None:
         rows.append([str(path), *cells(config, status), ", ".join(changes)])
     if not options.json:
         say(layout(["run", "seed", "state", "step", "left", "accuracy", "depth", "not as the preset"], rows))
+
+
+def _only_records(path: Path) -> bool:
+    """Say whether a folder has just the records that `anira reproduce` made of a published run."""
+    from anira.training.status import run_status
+
+    return (path / "records").is_dir() and run_status(path).state == "not begun"
 
 
 def cells(config: "TrainConfig", status: "RunStatus") -> list[str]:
