@@ -44,7 +44,7 @@ $(VENV)/bin/python:
 
 # A stamp is older than the files that decide what is installed exactly when the environment must be made anew.
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	@echo "installing anira into $(VENV) (first call only; minutes, and 1.5 GB of disk, or 6 GB with CUDA)"
+	@echo "installing anira into $(VENV) (first call only; minutes, and 1.8 GB of disk, or 6 GB with CUDA)"
 	$(if $(TORCH_INDEX),$(PIP) torch --index-url $(TORCH_INDEX))
 	$(PIP) -e .
 	@touch $@

@@ -200,12 +200,18 @@ def import_plugins(names: Sequence[str]) -> None:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 (sys.path holds strings)
     for name in names:
         if name.endswith(".py") or os.sep in name:
-            raise UserError(f"--plugin takes the name of a module, not a path: {name!r}")
+            raise UserError(
+                f"--plugin takes the name of a module, not a path: {name!r}. A module of another folder is found with "
+                "PYTHONPATH=THAT_FOLDER before the command"
+            )
         try:
             import_module(name)
             PLUGINS.append(name)
         except UserError:
             raise
+        except ModuleNotFoundError as error:
+            where = "the current folder and installed packages were searched; others are with PYTHONPATH=FOLDER"
+            raise UserError(f"cannot import plugin {name!r}: {error} ({where})") from error
         except (Exception, SystemExit) as error:
             raise UserError(f"cannot import plugin {name!r}: {type(error).__name__}: {error}") from error
 

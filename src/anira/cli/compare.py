@@ -28,7 +28,7 @@ class Options(RunsOptions):
     task: Annotated[str, arg(metavar="TASK")]
     """As presets name it: words, words-z6, mano, ..."""
     policies: Annotated[str, arg(metavar="NAMES")]
-    """Such as anira-e,anira-o,fixed; one from outside needs --plugin."""
+    """Such as anira-e,anira-o,fixed; one from outside needs --plugin MODULE, as every command takes it."""
     seeds: Annotated[int, arg(metavar="N")] = 3
     """Seeds of each policy, from 0 on; a verdict takes three."""
     scale: Literal["smoke", "cpu"] = "cpu"
@@ -58,6 +58,7 @@ def run(argv: list[str]) -> None:
 
 def _comparison(options: Options) -> "Comparison":
     """Return what is asked for; whatever cannot be compared is refused before anything starts."""
+    from anira.cli import PLUGINS
     from anira.paper.policies.runs import Comparison, check
     from anira.sweeps.plan import parse_assignment
 
@@ -72,6 +73,7 @@ def _comparison(options: Options) -> "Comparison":
         scale=options.scale,
         set={name: found[0] for name, found in values.items()},
         count=options.count,
+        plugins=tuple(PLUGINS),
     )
     check(comparison)
     return comparison

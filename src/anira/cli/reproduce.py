@@ -2,6 +2,7 @@
 
 import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ from anira.config import UserError, layout, nearest
 from anira.paper.figures import FIGURES
 
 if TYPE_CHECKING:
-    from anira.paper.setting import Outcome, Setting
+    from anira.paper.setting import Outcome, Setting, UsedRun
 
 SUMMARY = (
     "Make a figure or table of the paper: train its runs or use finished ones, evaluate them, and write what they show "
@@ -112,12 +113,19 @@ def _reproduce(name: str, setting: "Setting", *, alone: bool) -> _Done:
     return _Done(name, time.monotonic() - started, outcome)
 
 
-def _table(done: list[_Done]) -> str:
+def _used(runs: Sequence["UsedRun"]) -> list[str]:
+    """Return a line for runs of one preset that were found or trained in one way, with in what they are not it."""
+    groups: dict[tuple[Path, str], list[str]] = {}
+    for run in runs:
+        groups.setdefault((run.folder.parent, run.origin), []).append(run.folder.name)
+    return [f"{parent}: {', '.join(names)} ({origin})" for (parent, origin), names in groups.items()]
 
+
+def _table(done: list[_Done]) -> str:
     rows = []
     for one in done:
         made = [str(file) for file in one.outcome.files] if one.outcome else ["failed"]
-        used = [f"{run.folder} ({run.origin})" for run in one.outcome.runs] if one.outcome else []
+        used = _used(one.outcome.runs) if one.outcome else []
         for i in range(max(len(made), len(used))):
             head = [one.name, f"{one.seconds:.0f} s"] if i == 0 else ["", ""]
             rows.append([*head, made[i] if i < len(made) else "", used[i] if i < len(used) else ""])

@@ -63,7 +63,7 @@ def train_long(runs: Sequence["PlannedRun"], out: Path, what: str, *, yes: bool,
     from anira.sweeps.launch import cores, expected_seconds
 
     seconds = expected_seconds(runs)
-    for line in (f"{what} (about {duration(seconds)})", *estimates):
+    for line in (f"{what} (about {duration(seconds)}, without evaluations)", *estimates):
         tell(line)
     if seconds > ASKED and not yes:
         raise UserError(f"training what is missing takes about {duration(seconds)} here: say --yes, or give --runs")

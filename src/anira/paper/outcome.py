@@ -11,7 +11,7 @@ from anira.measure.claims.verdict import Claim
 from anira.measure.csv import csv_text
 from anira.paper.figures import FIGURES
 from anira.paper.setting import Outcome, Setting, UsedRun
-from anira.site import SMOKE, Cell, Page, Section, read_notes, render, table_part
+from anira.site import SMOKE, Badge, Cell, Page, Section, read_notes, render, table_part
 from anira.site.tables import page_text
 
 
@@ -48,8 +48,11 @@ def whole_page(page: Page, name: str, scale: str, files: list[str], runs: Sequen
     """Return a figure's page with what all pages have."""
     figure = FIGURES.get(name, FIGURES["policies"])  # a comparison that the user has put together
     notes = Section(title="How to read this page", notes=read_notes(figure.module.rpartition(".")[0]))
+    smoke = Badge("smoke run: numbers mean nothing", "open")
     return replace(
         page,
+        badge=smoke if scale == "smoke" else page.badge,
+        home=page.home if name in FIGURES else "",
         answer=[*page.answer, *[SMOKE] * (scale == "smoke")],
         sections=[*page.sections, notes, *([_runs(runs)] if runs else [])],
         place=figure.place,

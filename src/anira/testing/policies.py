@@ -214,7 +214,9 @@ def _direction(model: AniraForCausalLM, ids: Tensor, name: str, bounds: Threshol
     shallow, deep = (int(call.parallel().executed.sum()) for call in calls)
     if bounds.deeper == "low":
         shallow, deep = deep, shallow
-    return f"rule {name!r}: {bounds.deeper} thresholds should be deeper, and are not" if deep < shallow else ""
+    other = "low" if bounds.deeper == "high" else "high"
+    said = f"rule {name!r}: {bounds.deeper} thresholds should be deeper, and are not"
+    return f"{said}: declare ThresholdRange(..., deeper={other!r}) if they should not be" if deep < shallow else ""
 
 
 def _some_threshold(bounds: ThresholdRange | None) -> float | None:

@@ -53,9 +53,10 @@ class Report:
         self.checks.append(Check(name, problem))
 
     def require(self) -> None:
-        """Raise a UserError with the whole report if a check failed."""
+        """Raise a UserError that names the checks that failed; printing the report says why."""
         if not self.ok:
-            raise UserError(str(self))
+            names = ", ".join(self.failed)
+            raise UserError(f"{self.subject}: {len(self.failed)} of {len(self.checks)} checks failed: {names}")
 
     def __str__(self) -> str:
         number = len(self.failed)

@@ -59,8 +59,8 @@ def test_who_has_earned_its_depth(three):
     said = {note.head: note.text for note in verdicts(three)}
     assert "it has earned its depth" in said["aligned"]
     assert "answer depth rises with the knob (Spearman 1.00)" in said["aligned"]
-    assert "it has earned nothing" in said["level"]
-    assert answer(three)[0].endswith("above the trained fixed depths at equal iterations: aligned.")
+    assert "Open: at equal iterations it is" in said["level"]
+    assert "above the trained fixed depths at equal iterations: aligned." in answer(three)[0]
 
 
 def test_the_gap_is_that_to_the_straight_line_between_fixed_depths(three):
@@ -91,13 +91,13 @@ def test_the_page_has_the_leaderboard_and_its_reasons(three):
     head, *rows = ([cell.text for cell in row] for row in (board.head, *board.rows))
     assert [row[0] for row in rows][-1] == "stuck"
     cells = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    assert cells["aligned"]["Spearman, oracle depth"] == "1.00"
+    assert cells["aligned"]["Spearman with oracle depth"] == "1.00"
     assert cells["aligned"]["regret"] == "0.000"
     assert (cells["stuck"]["slope over knob"], cells["stuck"]["seeds"]) == ("undefined", "3")
     html = render(page)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.split("<script")[0]))
     assert "constant by design" in text
-    assert "Undefined for level, stuck: slope over knob, Spearman, knob" in text
+    assert "Undefined for level, stuck: slope over knob, Spearman with knob" in text
     assert "The abelian twin" in text
     assert "nan" not in text.lower().split()
 

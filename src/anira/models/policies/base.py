@@ -145,6 +145,11 @@ class Allocation:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class NoOptions:
+    """Of a policy without options."""
+
+
 class ComputePolicy(nn.Module, ABC):
     """Sets the depth of every token. A subclass is final: it is used, not overridden again.
 
@@ -158,7 +163,7 @@ class ComputePolicy(nn.Module, ABC):
     """
 
     name: ClassVar[str]
-    Options: ClassVar[type]
+    Options: ClassVar[type] = NoOptions
     timing: ClassVar[Literal["none", "early", "online", "route"]]
     causal: ClassVar[Literal["exact", "surrogate", "probe"]] = "exact"
     rules: Rules = NO_RULES
@@ -267,6 +272,9 @@ class ComputePolicy(nn.Module, ABC):
     @classmethod
     def check_class(cls) -> None:
         """Raise a UserError if the class leaves out what every policy must say."""
+        for needed in ("name", "timing"):
+            if not hasattr(cls, needed):
+                raise UserError(f"policy {cls.__name__} must declare {needed} (docs/add-a-policy.md)")
         own = [
             name for name in ("decision_flops", "num_decisions") if getattr(cls, name) is getattr(ComputePolicy, name)
         ]

@@ -27,7 +27,7 @@ def make_page(found: Found) -> Page:
         lead=interval_part(
             slopes,
             name="slopes",
-            title="Iterations more for one more of the knob",
+            title="Slope: extra iterations per unit of the knob",
             axis="slope of answer depth, iterations per unit of the knob",
             order=map(setting_name, follows),
         ),

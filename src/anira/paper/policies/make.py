@@ -81,4 +81,4 @@ def _command(comparison: Comparison) -> str:
     words = ["anira compare --task", comparison.task, "--policies", ",".join(comparison.policies)]
     changed = [f"{name}={value}" for name, value in comparison.set.items()]
     words += ["--seeds", str(comparison.seeds), "--scale", comparison.scale, *["--set"] * bool(changed), *changed]
-    return " ".join(words)
+    return " ".join([*words, *(f"--plugin {name}" for name in comparison.plugins)])

@@ -20,12 +20,12 @@ COLUMNS: Final = (
     Column("accuracy_hardest", "hardest knob"),
     Column("iterations", "iterations per token"),
     Column("flops", "FLOPs per token"),
-    Column("above_fixed", "above fixed, iterations", "iterations"),
-    Column("above_fixed", "above fixed, FLOPs", "flops"),
+    Column("above_fixed", "above fixed (iterations)", "iterations"),
+    Column("above_fixed", "above fixed (FLOPs)", "flops"),
     Column("need", "need"),
     Column("slope", "slope over knob"),
-    Column("spearman_knob", "Spearman, knob"),
-    Column("spearman_oracle", "Spearman, oracle depth"),
+    Column("spearman_knob", "Spearman with knob"),
+    Column("spearman_oracle", "Spearman with oracle depth"),
     Column("regret", "regret", "answer"),
     Column("real_less_virtual", "real minus virtual"),
     Column("settled", "settled tokens"),
@@ -38,7 +38,7 @@ _TWIN: Final = (
     Column("need", "need"),
     Column("depth", "answer depth", "answer"),
     Column("slope", "slope over knob"),
-    Column("spearman_knob", "Spearman, knob"),
+    Column("spearman_knob", "Spearman with knob"),
 )
 _X: Final = {"iterations": "executed iterations per token", "flops": "FLOPs per token, all of the model"}
 _NEEDS: Final = Column("oracle_depth", "mean oracle depth")

@@ -41,6 +41,8 @@ class Comparison:
     set: Mapping[str, Any] = field(default_factory=dict)
     """Options that are not the presets', by the names that `anira train` has for them."""
     count: int = COUNT
+    plugins: tuple[str, ...] = ()
+    """Modules that the policies come from, for the command that makes the page again."""
 
 
 def check(comparison: Comparison) -> None:

@@ -22,10 +22,11 @@ def answer(found: Found) -> list[str]:
 def badge(found: Found) -> Badge:
     """Say how many policies have earned their depth."""
     states = [state for name in _judged(found) if (state := earned(found, name)) != "unknown"]
-    above = states.count("above")
     if not states:
         return Badge("no verdict yet", "open")
-    return Badge(f"{above or 'none'} of {len(states)} earned", "yes" if above else "no")
+    above, level, below = map(states.count, ("above", "level", "below"))
+    words = [f"{above or 'none'} of {len(states)} earned", *[f"{level} open"] * bool(level)]
+    return Badge(", ".join(words), "yes" if above else "no" if below == len(states) else "open")
 
 
 def verdicts(found: Found) -> list[Note]:
@@ -60,12 +61,15 @@ def _earners(found: Found, names: Sequence[str]) -> str:
         return f"There is no policy to judge on {found.task}: only fixed depths were compared."
     if not judged:
         return f"No verdict on {found.task} yet: it takes trained fixed depths and at least {FEWEST} seeds."
-    if not above:
-        return f"On {found.task}, no policy lies above the trained fixed depths at equal iterations."
-    return (
-        f"On {found.task}, {len(above)} of {len(judged)} policies {'lie' if len(above) > 1 else 'lies'} above the "
-        f"trained fixed depths at equal iterations: {', '.join(above)}."
-    )
+    below = [name for name in judged if states[name] == "below"]
+    said = [
+        f"On {found.task}, {len(above) or 'none'} of {len(judged)} policies "
+        f"{'lies' if len(above) == 1 else 'lie'} above the trained fixed depths at equal iterations"
+        f"{': ' * bool(above)}{', '.join(above)}.",
+        *([f"{len(below)} lie{'s' * (len(below) == 1)} below: {', '.join(below)}."] if below else []),
+        *(["For the others it is open."] if len(above) + len(below) < len(judged) else []),
+    ]
+    return " ".join(said)
 
 
 def _need(found: Found) -> str:
@@ -95,8 +99,13 @@ def _earned(found: Found, label: str) -> str:
     if state == "unknown":
         seeds = f"{found_gap['n']} of the {FEWEST} seeds that a verdict takes"
         return f"{gap} against trained fixed depths at equal iterations; {seeds}."
-    where = {"above": "Above", "level": "Not above", "below": "Below"}[state]
-    so = "it has earned its depth" if state == "above" else "it has earned nothing"
+    if state == "level":
+        seeds = f"{found_gap['n']} seeds do not tell it from them"
+        return f"Open: at equal iterations it is {gap} from trained fixed depths, and {seeds}."
+    where, so = {
+        "above": ("Above", "it has earned its depth"),
+        "below": ("Below", "it has earned nothing"),
+    }[state]
     by_flops = state == "above" and earned(found, label, "flops") in ("level", "below")
     flops = " By all FLOPs it is not above them." if by_flops else ""
     return f"{where} trained fixed depths at equal iterations ({gap}): {so}.{flops}"
