@@ -87,10 +87,12 @@ def test_two_seeds_give_no_verdict(tmp_path):
 
 def test_the_page_has_the_leaderboard_and_its_reasons(three):
     page = make_page(three, knob="K: a number", command="anira compare", twin=three)
-    board = page.sections[0].parts[0]
-    head, *rows = ([cell.text for cell in row] for row in (board.head, *board.rows))
-    assert [row[0] for row in rows][-1] == "stuck"
-    cells = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    cells: dict[str, dict[str, str]] = {}
+    for board in page.sections[0].parts:
+        head, *rows = ([cell.text for cell in row] for row in (board.head, *board.rows))
+        assert [row[0] for row in rows][-1] == "stuck"
+        for row in rows:
+            cells.setdefault(row[0], {}).update(zip(head, row, strict=True))
     assert cells["aligned"]["Spearman with oracle depth"] == "1.00"
     assert cells["aligned"]["regret"] == "0.000"
     assert (cells["stuck"]["slope over knob"], cells["stuck"]["seeds"]) == ("undefined", "3")

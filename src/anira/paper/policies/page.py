@@ -19,12 +19,15 @@ COLUMNS: Final = (
     Column("accuracy", "accuracy"),
     Column("accuracy_hardest", "hardest knob"),
     Column("iterations", "iterations per token"),
-    Column("flops", "FLOPs per token"),
     Column("above_fixed", "above fixed (iterations)", "iterations"),
     Column("above_fixed", "above fixed (FLOPs)", "flops"),
     Column("need", "need"),
     Column("slope", "slope over knob"),
     Column("spearman_knob", "Spearman with knob"),
+)
+"""Columns of the leaderboard."""
+_MORE: Final = (
+    Column("flops", "FLOPs per token"),
     Column("spearman_oracle", "Spearman with oracle depth"),
     Column("regret", "regret", "answer"),
     Column("real_less_virtual", "real minus virtual"),
@@ -32,7 +35,6 @@ COLUMNS: Final = (
     Column("depth", "answer depth", "answer"),
     Column("depth", "prompt depth", "prompt"),
 )
-"""Columns of the leaderboard."""
 _TWIN: Final = (
     Column("accuracy_hardest", "hardest knob"),
     Column("need", "need"),
@@ -71,17 +73,19 @@ def ranked(found: Found) -> list[str]:
 
 
 def _leaderboard(found: Found) -> Section:
+    subjects = {Cell(name, _mark(found, name)): {"variant": name, "split": "seen"} for name in ranked(found)}
     table = estimate_table(
         found.seeds,
-        {Cell(name, _mark(found, name)): {"variant": name, "split": "seen"} for name in ranked(found)},
+        subjects,
         COLUMNS,
         title="Leaderboard",
         first="policy",
-        caption=f"{MEANS} By each policy's default rule; the most accurate first.",
+        caption=f"{MEANS} By each policy's default rule; the most accurate first. Above fixed (iterations) decides.",
         heads=["seeds"],
         more=lambda labels: [_seeds(found, labels["variant"])],
     )
-    return Section(title="All policies alike", parts=[table], notes=_undefined(found))
+    more = estimate_table(found.seeds, subjects, _MORE, title="Cost, regret and exits", first="policy", caption=MEANS)
+    return Section(title="All policies alike", parts=[table, more], notes=_undefined(found))
 
 
 def _mark(found: Found, name: str) -> str:
@@ -99,7 +103,7 @@ def _seeds(found: Found, name: str) -> Cell:
 def _undefined(found: Found) -> list[Note]:
     """Say why estimates are undefined, each reason once."""
     reasons: dict[str, list[tuple[str, str]]] = {}
-    for one in COLUMNS:
+    for one in (*COLUMNS, *_MORE):
         for name in policies(found):
             cell = row(found, name, one.quantity, one.subset)
             if cell["value"] is None and cell["reason"]:
