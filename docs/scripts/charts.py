@@ -10,7 +10,7 @@ import vl_convert
 from anira.site.charts import Legend, forced_chart, knob_chart
 from anira.site.style import COLOURS, GREY, themed
 from anira.site.tables import Column
-from docs.scripts.numbers import policy_name, seeds_table, words_runs
+from docs.scripts.numbers import NULLS, policy_name, seeds_table, words_runs
 
 WIDTH: Final = 560
 _INK: Final = ("labelColor", "titleColor", "tickColor", "domainColor", "gridColor")
@@ -53,7 +53,8 @@ def svg(made: alt.TopLevelMixin, ink: str = "currentColor", height: int = 300) -
 
 def policies_chart(ink: str = "currentColor") -> alt.TopLevelMixin:
     """Return accuracy against depth of all policies on words over S3, and the curve of models at fixed depths."""
-    runs = words_runs().group_by("label", "seed").agg(pl.col("accuracy", "depth").mean()).sort("label", "seed")
+    shown = words_runs().filter(~pl.col("label").is_in(NULLS))
+    runs = shown.group_by("label", "seed").agg(pl.col("accuracy", "depth").mean()).sort("label", "seed")
     means = runs.group_by("label").agg(pl.col("accuracy", "depth").mean()).sort("depth")
     fixed = pl.col("label").str.starts_with("fixed-")
     x = alt.X("depth:Q", title="mean depth of answers, 1 to 10 letters", scale=alt.Scale(domain=[0.9, 5.6]))

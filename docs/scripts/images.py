@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from docs.scripts import run_pictures
-from docs.scripts.numbers import words_runs
+from docs.scripts.numbers import NULLS, words_runs
 from docs.scripts.task_pictures import TASKS
 
 IMAGES: Final = Path(__file__).parents[1] / "images"
@@ -13,7 +13,7 @@ IMAGES: Final = Path(__file__).parents[1] / "images"
 def main() -> None:
     """Write every picture."""
     made = {f"tasks/{name}.svg": draw() for name, draw in TASKS.items()}
-    labels = [label for label in words_runs()["label"].unique().sort() if not label.startswith("fixed-")]
+    labels = [one for one in words_runs()["label"].unique().sort() if not one.startswith("fixed-") and one not in NULLS]
     made |= {f"mechanisms/{label}.svg": run_pictures.mechanism(label) for label in [*labels, "fixed-5"]}
     made |= {"tokens.svg": run_pictures.tokens(), "headline.svg": run_pictures.headline()}
     for name, svg in made.items():

@@ -14,7 +14,9 @@ import polars as pl
 from anira.measure import SCHEMA
 from anira.measure.claims.paper import PAPER_CLAIMS
 from anira.measure.tidy import find
+from anira.paper.runs import differs_from
 from anira.site.tables import estimate_cell
+from anira.training import RunFolder
 
 RESULTS: Final = Path(__file__).parents[2] / "results"
 NAMES: Final = {
@@ -24,6 +26,7 @@ NAMES: Final = {
     "universal": "Universal Transformer",
     "pondernet": "PonderNet",
     "ouro": "Ouro, stage 1",
+    "ouro-2": "Ouro, stage 2",
     "calm": "CALM",
     "depth-adaptive": "Depth-Adaptive",
     "huginn": "Huginn, `latent`",
@@ -31,8 +34,12 @@ NAMES: Final = {
     "mor-expert": "MoR, expert choice",
     "mor-token": "MoR, token choice",
     "think-at-hard": "Think-at-Hard",
+    "oracle-head": "oracle head",
+    "confidence": "confidence",
 }
 """What policies are called in tables; others by their own names."""
+NULLS: Final = ("random", "position", "token-type", "deep-supervised")
+"""Policies that know nothing of a token's work, or have no choice."""
 _HEAD: Final = ("policy", "accuracy by seed", "at ten letters", "mean depth by letters")
 
 
@@ -92,23 +99,37 @@ def evidence(claim: str, setting: str) -> str:
 def words_runs() -> pl.DataFrame:
     """Return accuracy and depth by letters of every finished policy run on words over S3, one row per run and knob.
 
-    Columns: label (`fixed-3` is a model trained at depth 3), seed, knob, accuracy, depth.
+    Columns: label (`run_label`), seed, knob, accuracy, depth.
     """
-    rows = [row for path in sorted(RESULTS.glob("words-*-cpu/*/config.json")) for row in _final_rows(path.parent)]
+    paths = sorted(path.parent for path in RESULTS.glob("words-*-cpu/*/config.json"))
+    rows = [row for path in paths if (label := run_label(path)) for row in _final_rows(path, label)]
     newest = pl.col("date") == pl.col("date").max().over("label", "seed")
     return pl.DataFrame(rows).filter(newest).drop("date").sort("label", "seed", "knob")
 
 
-def _final_rows(run: Path) -> Iterable[dict[str, Any]]:
+def run_label(run: Path) -> str:
+    """Return what a run on words over S3 is called: its policy, `fixed-3` if it was trained at depth 3, or `ouro-2`.
+
+    Other runs, such as those at another price, have no name here.
+    """
+    config = RunFolder(run).read_config()
+    policy, changes = config.model["policy"], {one.split()[0] for one in differs_from(config.preset, config)}
+    if config.task_config["group"] != "S3":
+        return ""
+    if policy["name"] == "fixed":
+        return f"fixed-{config.model['max_depth']}" if changes <= {"model.max_depth"} else ""
+    if changes == {"init_from", "frozen", "model.policy.stage"}:
+        return f"{policy['name']}-{policy['stage']}"
+    return "" if changes else str(policy["name"])
+
+
+def _final_rows(run: Path, label: str) -> Iterable[dict[str, Any]]:
     stored = json.loads((run / "config.json").read_text())
     config = stored["config"]
-    name, depth = config["model"]["policy"]["name"], config["model"]["max_depth"]
-    if config["task_config"]["group"] != "S3":
-        return
     for line in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()):
         if line["kind"] == "eval" and line["step"] == config["steps"]:
             yield {
-                "label": f"fixed-{depth}" if name == "fixed" else name,
+                "label": label,
                 "seed": config["seed"],
                 "date": stored["date"],
                 "knob": line["knob"],

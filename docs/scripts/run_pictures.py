@@ -10,7 +10,7 @@ import torch
 from anira import make_task
 from anira.training import load_run
 from docs.scripts import charts, drawing
-from docs.scripts.numbers import RESULTS, policy_name
+from docs.scripts.numbers import RESULTS, policy_name, run_label
 
 ROW: Final = 3
 """A row of ten letters of words over S3, stream eval: the same word for all runs."""
@@ -18,14 +18,9 @@ _CELL: Final = 30
 
 
 def newest_run(label: str, seed: int = 0) -> Path:
-    """Return the folder of a policy's run on words over S3; `fixed-3` is the one trained at depth 3."""
-    name, _, depth = label.partition("-") if label.startswith("fixed-") else (label, "", "")
-    found = {}
-    for path in RESULTS.glob(f"words-{name}-cpu/*-s{seed}/config.json"):
-        stored = json.loads(path.read_text())
-        if not depth or stored["config"]["model"]["max_depth"] == int(depth):
-            found[stored["date"]] = path.parent
-    return found[max(found)]
+    """Return the folder of a run on words over S3, by its label (`run_label`)."""
+    paths = [path for path in RESULTS.glob(f"words-*-cpu/*-s{seed}/config.json") if run_label(path.parent) == label]
+    return max(paths, key=lambda path: json.loads(path.read_text())["date"]).parent
 
 
 def _word() -> tuple[list[str], torch.Tensor, np.ndarray]:

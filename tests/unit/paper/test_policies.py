@@ -90,9 +90,9 @@ def test_the_page_has_the_leaderboard_and_its_reasons(three):
     cells: dict[str, dict[str, str]] = {}
     for board in page.sections[0].parts:
         head, *rows = ([cell.text for cell in row] for row in (board.head, *board.rows))
-        assert [row[0] for row in rows][-1] == "stuck"
-        for row in rows:
-            cells.setdefault(row[0], {}).update(zip(head, row, strict=True))
+        assert [line[0] for line in rows][-1] == "stuck"
+        for line in rows:
+            cells.setdefault(line[0], {}).update(zip(head, line, strict=True))
     assert cells["aligned"]["Spearman with oracle depth"] == "1.00"
     assert cells["aligned"]["regret"] == "0.000"
     assert (cells["stuck"]["slope over knob"], cells["stuck"]["seeds"]) == ("undefined", "3")
