@@ -33,7 +33,8 @@ _WHAT = """\
 Whether depth follows required work can be seen where that work is known. WORDS asks for the product of the letters of a
 word, after every letter. Over S3, the permutations of three things, order matters: each product needs the one before.
 Over Z6, numbers added modulo 6, it does not: counting is enough, however long the word. Both have six letters and the
-same lengths. One word over S3, with its products:
+same lengths. Training asks for every product of a word, a question for the last one. A word over S3 (021 leaves 0 in
+place and swaps 1 and 2; questions and answers have the numbers of permutations in a list of all six):
 """
 _NEXT = """\
 What to type next{first}:

@@ -31,15 +31,16 @@ def live_table() -> Iterator[Show]:
 
 
 class _Lines:
-    """Says what has changed since the last call."""
+    """Says what has changed since the last call, and when a run has come another quarter of its way."""
 
     def __init__(self) -> None:
-        self.before: dict[str, str] = {}
+        self.before: dict[str, tuple[str, int]] = {}
 
     def __call__(self, places: Sequence["Place"]) -> None:
         for place in places:
-            if self.before.get(place.run.id) != place.standing:
-                self.before[place.run.id] = place.standing
+            now = place.standing, 4 * place.status.step // max(1, place.run.config.steps)
+            if self.before.get(place.run.id) != now:
+                self.before[place.run.id] = now
                 tell(f"{place.run.label}: {_sentence(place)}")
 
 
