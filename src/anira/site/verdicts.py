@@ -28,9 +28,11 @@ def claims_badge(claims: Sequence[Claim]) -> Badge:
     testable = [claim for claim in claims if claim.verdict.word != "not testable"]
     if not testable:
         return Badge("not testable here", "open")
-    if {claim.verdict.word for claim in testable} == {"inconclusive"}:
-        return Badge("no verdict yet", "open")
     votes = [claim.verdict.word for claim in testable if len(set(claim.seeds)) >= SEEDS_NEEDED]
+    if not votes:
+        return Badge(f"no verdict yet: it takes {SEEDS_NEEDED} seeds", "open")
+    if set(votes) == {"inconclusive"}:
+        return Badge("inconclusive", "open")
     word, yes = combine(claims).word, votes.count("supported")
     support = "setting supports it" if len(votes) == 1 else "settings support it"
     return Badge(f"{word}: {yes or 'none'} of {len(votes)} {support}", _TONES.get(word, "open"))

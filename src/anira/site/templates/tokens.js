@@ -32,7 +32,9 @@ for (const place of document.querySelectorAll(".tokenview")) {
     card.append(...picked(one).map((own) => told(own, most, probes)));
   };
   const again = () => show(0);
-  const [sizes, size] = choice(knob, ["any", ...new Set(instances.map((one) => one.knob))], again);
+  // The smallest instances show least: begin in the middle.
+  const known = [...new Set(instances.map((one) => one.knob))];
+  const [sizes, size] = choice(knob, ["any", ...known], again, known[Math.floor(known.length / 2)]);
   const [outcomes, outcome] = choice("answer", ["any", "right", "wrong"], again);
   const [first, run] = choice("run", runs, again);
   const [second, other] = choice("beside", ["none", ...runs], again, runs[1] ?? "none");
