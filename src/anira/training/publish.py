@@ -17,17 +17,26 @@ from anira.training.checkpoint import (
     write_manifest,
 )
 from anira.training.run import RunFolder
+from anira.training.weights import halve_weights
 
 LARGEST_WEIGHTS = 2 << 20
 
 
-def publish_run(run: str | Path, root: str | Path, *, keep_periodic: bool = False, keep_records: bool = True) -> Path:
+def publish_run(
+    run: str | Path,
+    root: str | Path,
+    *,
+    keep_periodic: bool = False,
+    keep_records: bool = True,
+    half_weights: bool = False,
+) -> Path:
     """Copy a finished run into `root`: configuration, metrics, records, and its weights if they are small.
 
     Left out are the optimizer's state, two thirds of a checkpoint, and the records of evaluations during training,
     whose figures are in the metrics; with `keep_periodic` they stay, and figures of depth over training have their
     intervals. Without `keep_records` all records are left out, which are most of the rest: `anira evaluate` makes them
-    again. Returns the copy, root/<preset>/<hash8>-s<seed>.
+    again. With `half_weights` they are rounded to half precision: enough to read them, and what is made from the copy
+    differs from the run by that rounding. Returns the copy, root/<preset>/<hash8>-s<seed>.
     """
     run, root = Path(run), Path(root)
     config = RunFolder(run).read_config()
@@ -47,6 +56,8 @@ def publish_run(run: str | Path, root: str | Path, *, keep_periodic: bool = Fals
         if sum(file.stat().st_size for file in weight_files(checkpoint)) <= LARGEST_WEIGHTS:
             kept = copy / CHECKPOINTS / checkpoint.name
             _copy([file for file in listed_files(checkpoint) if file.name != OPTIMIZER], kept)
+            for file in weight_files(checkpoint) if half_weights else []:
+                halve_weights(kept / file.name)
             write_manifest(kept)
     return target
 

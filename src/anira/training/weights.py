@@ -6,10 +6,10 @@ from typing import Final
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
-from anira.config import UserError
+from anira.config import UserError, write_file
 from anira.models import AniraForCausalLM
 from anira.training.sharding import spread_like
 
@@ -38,9 +38,20 @@ def check_fit(files: Sequence[Path], model: AniraForCausalLM) -> None:
     for name in sorted(expected.keys() - found.keys() - tied):
         raise UserError(f"{folder} does not fit the model: it has no tensor {name}")
     for name, shape in found.items():
-        if expected.get(name) != shape:
+        if shape not in (expected.get(name), _halved(expected.get(name))):
             wanted = f"must be {_words(expected[name])}" if name in expected else "is no tensor of the model"
             raise UserError(f"{folder} does not fit the model: {name}, {_words(shape)}, {wanted}")
+
+
+def _halved(shape: Shape | None) -> Shape | None:
+    """Return how a tensor may be stored too, where it is only read: load_state_dict widens it."""
+    return (shape[0], "F16") if shape is not None and shape[1] == "F32" else None
+
+
+def halve_weights(file: Path) -> None:
+    """Store the float32 tensors of a file in half precision, each rounded to the nearest number."""
+    part = {name: value.half() if value.dtype == torch.float32 else value for name, value in load_file(file).items()}
+    write_file(file, save(part, metadata={"format": "pt"}))
 
 
 def optimizer_tensors(model: AniraForCausalLM, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

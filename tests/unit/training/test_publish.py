@@ -37,6 +37,17 @@ def test_a_run_without_records_can_still_be_loaded(tmp_path):
     assert load_run(kept, None)[2] == load_run(run, None)[2]
 
 
+def test_weights_in_half_precision_are_read_as_the_run_rounded(tmp_path):
+    run = train_tiny(tmp_path / "runs")
+    kept = publish_run(run, tmp_path / "results", half_weights=True)
+    files = [next(folder.rglob("model.safetensors")) for folder in (kept, run)]
+    assert files[0].stat().st_size < 0.6 * files[1].stat().st_size
+    pairs = zip(load_run(kept)[1].parameters(), load_run(run)[1].parameters(), strict=True)
+    for ours, theirs in pairs:
+        assert ours.dtype == theirs.dtype
+        assert ours.equal(theirs.half().to(theirs.dtype))
+
+
 def test_a_published_run_cannot_be_trained_on_and_says_why(tmp_path):
     kept = publish_run(train_tiny(tmp_path / "runs"), tmp_path / "results")
     with pytest.raises(UserError, match="was kept without its optimizer"):
