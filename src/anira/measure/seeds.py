@@ -11,6 +11,8 @@ from anira.measure.tidy import SCHEMA, joined, make_table
 
 FEWEST: Final = 3
 """Seeds below which an interval over seeds is no ground for a verdict."""
+_LEAST: Final = {"share": 0.0, "rank": -1.0}
+"""Units whose values end at 1, by their first word, and the least value: intervals end there too."""
 _SAME: Final = [
     name
     for name in SCHEMA
@@ -22,8 +24,8 @@ def over_seeds(table: pl.DataFrame) -> pl.DataFrame:
     """Return one row for each setting and quantity: the mean over seeds, `n` of them, with its 95% t interval.
 
     Rows count as one setting if they differ in run, seed and value only. With values 0.8, 0.9 and 1.0 the row is 0.9
-    [0.65, 1.15], n = 3; the interval of a share ends at 0 and 1. With fewer than three seeds the reason says so, and
-    one seed keeps its interval over instances.
+    [0.65, 1.15], n = 3; the interval of a share ends at 0 and 1, that of a rank correlation at -1 and 1. With fewer
+    than three seeds the reason says so, and one seed keeps its interval over instances.
     """
     groups = table.group_by(_SAME, maintain_order=True)
     return make_table(_row(dict(zip(_SAME, key, strict=True)), part) for key, part in groups)
@@ -50,8 +52,9 @@ def _row(same: dict[str, Any], part: pl.DataFrame) -> dict[str, Any]:
     values = part["value"].drop_nulls().to_list()
     alone = (part["low"][0], part["high"][0]) if len(part) == 1 else (None, None)
     low, high = t_interval(values) or alone
-    if low is not None and high is not None and same["unit"].startswith("share"):
-        low, high = max(low, 0.0), min(high, 1.0)
+    least = _LEAST.get(same["unit"].partition(" ")[0])
+    if low is not None and high is not None and least is not None:
+        low, high = max(low, least), min(high, 1.0)
     return {
         **same,
         "run_id": None,

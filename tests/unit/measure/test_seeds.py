@@ -16,8 +16,8 @@ def labels(seed):
     )  # fmt: skip
 
 
-def over(values, reason=""):
-    rows = [make_row(labels(i), "slope", Estimate(value, reason=reason), n=9) for i, value in enumerate(values)]
+def over(values, reason="", name="slope"):
+    rows = [make_row(labels(i), name, Estimate(value, reason=reason), n=9) for i, value in enumerate(values)]
     (row,) = over_seeds(make_table(rows)).iter_rows(named=True)
     return row
 
@@ -28,6 +28,19 @@ def test_the_interval_is_a_t_interval(values):
     low, high = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
     assert (row["value"], row["low"], row["high"]) == pytest.approx((np.mean(values), low, high))
     assert (row["n"], row["seed"], row["run_id"]) == (len(values), None, None)
+
+
+@pytest.mark.parametrize(("name", "values", "ends"), [
+    ("accuracy", (0.9, 1.0, 1.0), (None, 1.0)),
+    ("accuracy", (0.0, 0.1, 0.0), (0.0, None)),
+    ("spearman_knob", (0.7, 1.0, 1.0), (None, 1.0)),
+    ("spearman_knob", (-0.7, -1.0, -1.0), (-1.0, None)),
+    ("slope", (0.7, 1.0, 1.0), (None, None)),
+])  # fmt: skip
+def test_intervals_end_where_values_do(name, values, ends):
+    row = over(values, name=name)
+    whole = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
+    assert (row["low"], row["high"]) == pytest.approx([end if cut is None else cut for end, cut in zip(whole, ends, strict=True)])
 
 
 def test_few_seeds_say_so():
