@@ -40,7 +40,8 @@ def test_the_interval_is_a_t_interval(values):
 def test_intervals_end_where_values_do(name, values, ends):
     row = over(values, name=name)
     whole = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
-    assert (row["low"], row["high"]) == pytest.approx([end if cut is None else cut for end, cut in zip(whole, ends, strict=True)])
+    wanted = [end if cut is None else cut for end, cut in zip(whole, ends, strict=True)]
+    assert (row["low"], row["high"]) == pytest.approx(wanted)
 
 
 def test_few_seeds_say_so():
