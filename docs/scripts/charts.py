@@ -7,9 +7,11 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from anira.site.charts import Legend, forced_chart, knob_chart
+from anira.paper.same_size.verdicts import GROUPS
+from anira.site.charts import Legend, forced_chart, interval_chart, knob_chart
 from anira.site.style import COLOURS, GREY, themed
 from anira.site.tables import Column
+from anira.site.verdicts import NAMES
 from docs.scripts.numbers import NULLS, policy_name, seeds_table, words_runs
 
 WIDTH: Final = 560
@@ -34,6 +36,7 @@ _PLACES: Final[dict[str, dict[str, Any]]] = {
     "above": {"align": "center", "dy": -11},
     "below": {"align": "center", "dy": 12},
 }
+_EXPECTED: Final = Column("expected_depth", "expected depth of answers", "answer")
 _DEPTH, _ACCURACY = Column("depth", "mean depth of answers", "answer"), Column("accuracy", "accuracy")
 
 
@@ -68,7 +71,7 @@ def policies_chart(ink: str = "currentColor") -> alt.TopLevelMixin:
 def _names(means: pl.DataFrame, x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
     """Return the names of the points, to their right unless another point is there."""
     side = pl.col("label").replace_strict(_SIDES, default="right", return_dtype=pl.String)
-    names = pl.col("label").map_elements(lambda one: policy_name(one).replace("`", ""), return_dtype=pl.String)
+    names = pl.col("label").map_elements(_plain_name, return_dtype=pl.String)
     placed = means.with_columns(side=side, name=names).partition_by("side", as_dict=True)
     return [
         alt.Chart(rows).mark_text(fontSize=11, color=ink, **_PLACES[where]).encode(x=x, y=y, text="name:N")
@@ -109,6 +112,25 @@ def _thresholds() -> alt.TopLevelMixin:
     return alt.layer(line)
 
 
+def _twins() -> alt.TopLevelMixin:
+    """Return expected depth by letters of both policies, over S3 and over Z6."""
+    line = pl.concat_str("variant", "task", separator=" ").alias("variant")
+    names = {f"{one} {task}": f"{words}, {group}" for one, words in NAMES.items() for task, group in GROUPS.items()}
+    table = seeds_table("same-size").with_columns(line).filter(pl.col("variant").is_in(list(names)))
+    return knob_chart(table, table.clear(), _EXPECTED, legend=Legend(names), knob="letters")
+
+
+def _rational() -> alt.TopLevelMixin:
+    """Return the regret of each policy's depths minus that of its best constant depth, the most rational first."""
+    rows = seeds_table("rational").filter(quantity="regret_less_constant", subset="answer").sort("value")
+    named = rows.with_columns(pl.col("variant").map_elements(_plain_name, return_dtype=pl.String).alias("label"))
+    return interval_chart(named, named["label"].to_list(), "nats per answer token; left of 0 is better than a constant")
+
+
+def _plain_name(label: str) -> str:
+    return policy_name(label).replace("`", "")
+
+
 def _forced(task: str) -> alt.TopLevelMixin:
     return forced_chart(seeds_table("allocation").filter(task=task), legend=ANIRA)
 
@@ -122,5 +144,7 @@ _CHARTS: Final[dict[str, Callable[[], alt.TopLevelMixin]]] = {
     "extrapolation": _extrapolation,
     "clrs-minimum": lambda: _clrs("minimum"),
     "clrs-sort": lambda: _clrs("sort"),
+    "rational": _rational,
     "thresholds": _thresholds,
+    "twins": _twins,
 }

@@ -40,7 +40,10 @@ def runs_of(name: str, setting: Setting, changes: Mapping[str, Any] | None = Non
     that has most runs. Each run says in what it differs from the preset, so that pages can show it. A run of another
     task is refused.
     """
-    found = _find(name, setting, changes or {})
+    found, others = _find(name, setting, changes or {})
+    if others:
+        apart = ", ".join(str(folder) for folder in others)
+        setting.tell(f"{name}: of another setting, so not a seed of this one: {apart}")
     if found:
         places = " and ".join(dict.fromkeys(str(folder.parent) for folder in found))
         setting.tell(f"{name}: {len(found)} finished run{'s' * (len(found) > 1)} in {places}")
@@ -58,7 +61,7 @@ def knob_words(runs: Sequence[UsedRun]) -> dict[str, str]:
 
 def missing_presets(names: Sequence[str], setting: Setting) -> list[str]:
     """Return the presets of which there is no finished run yet."""
-    return [name for name in names if not _find(name, setting, {})]
+    return [name for name in names if not _find(name, setting, {})[0]]
 
 
 def is_finished(folder: Path) -> bool:
@@ -77,8 +80,8 @@ def is_finished(folder: Path) -> bool:
         raise UserError(f"{error}, but it has a last evaluation: {advice}") from error
 
 
-def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]:
-    """Return folders of finished runs of one setting; of a run that lies in two places, the first."""
+def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
+    """Return folders of finished runs of one setting, and those of others; of a run in two places, the first."""
     places = [place / name for place in (*setting.published, setting.runs)]
     folders = {
         folder.name: folder for place in reversed(places) for folder in place.glob("*-s*") if is_finished(folder)
@@ -88,8 +91,9 @@ def _find(name: str, setting: Setting, changes: Mapping[str, Any]) -> list[Path]
     for folder, config in configs.items():
         if all(getattr(config, key) == value for key, value in changes.items()):
             groups.setdefault(_way(config), []).append(folder)
-    own = groups.get(_way(replace(preset(name).resolved(), **changes)))
-    return sorted(own or max(groups.values(), key=len, default=[]), key=lambda folder: configs[folder].seed)
+    own = groups.get(_way(replace(preset(name).resolved(), **changes))) or max(groups.values(), key=len, default=[])
+    others = [folder for folder in configs if folder not in own]
+    return sorted(own, key=lambda folder: configs[folder].seed), others
 
 
 def _way(config: TrainConfig) -> str:

@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 from tests.training_support import train_tiny
 
 from anira.paper.policies.runs import own_evaluation
-from anira.paper.runs import unfinished, used_run
+from anira.paper.runs import runs_of, unfinished, used_run
 from anira.paper.setting import Setting
 from anira.sweeps.plan import PlannedRun
 from anira.training import RunFolder
@@ -37,3 +37,12 @@ def test_a_run_without_records_is_evaluated_beside_the_published_one(tmp_path, m
     before = {file: file.stat().st_mtime_ns for file in records.iterdir()}
     assert own_evaluation(run, where) == records
     assert before == {file: file.stat().st_mtime_ns for file in records.iterdir()}
+
+
+def test_runs_of_another_setting_are_named_and_not_mixed_in(tmp_path):
+    own = [train_tiny(tmp_path / "runs", "mano-anira-o-smoke", steps=2, seed=seed) for seed in (0, 1)]
+    other = train_tiny(tmp_path / "runs", "mano-anira-o-smoke", steps=3)
+    said = []
+    where = Setting(scale="smoke", out=tmp_path, runs=own[0].parents[1], train=None, tell=said.append)
+    assert [run.folder for run in runs_of("mano-anira-o-smoke", where)] == own
+    assert said[0] == f"mano-anira-o-smoke: of another setting, so not a seed of this one: {other}"
