@@ -58,7 +58,8 @@ def first(from_nothing, monkeypatch, tmp_path):
 def test_lano_from_nothing_then_from_what_is_there(anira, first, tmp_path):
     assert first.status == 0, first.err
     announced = (
-        "to be trained, because results or made/runs has no finished run: lano-anira-e-smoke, lano-anira-o-smoke"
+        "to be trained, because there is no finished run in results or made/runs: lano-anira-e-smoke, "
+        "lano-anira-o-smoke"
     )
     assert first.err.startswith(announced)
     made = tmp_path / "made"

@@ -85,7 +85,7 @@ def _train_missing(names: list[str], setting: "Setting", *, yes: bool) -> None:
     if missing := missing_presets(list(wanted), setting):
         runs = planned_runs(Plan(groups=(Group(presets=tuple(missing)),)))
         places = " or ".join(str(place) for place in (*setting.published, setting.runs))
-        what = f"to be trained, because {places} has no finished run: {', '.join(missing)}"
+        what = f"to be trained, because there is no finished run in {places}: {', '.join(missing)}"
         estimates = estimate_lines([run.config for run in runs]) if setting.scale == "paper" else []
         train_long(runs, setting.runs, what, yes=yes, estimates=estimates)
     for plan in filter(None, (FIGURES[name].plan for name in names)):

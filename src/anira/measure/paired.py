@@ -42,7 +42,7 @@ def paired_table(first: list[Records], second: list[Records]) -> pl.DataFrame:
     others = {one.labels.subtask: one for one in second}
     rows = [row for one in first if (other := others.get(one.labels.subtask)) for row in _rows(one, other)]
     if not rows:
-        tasks = [sorted({one.labels.task for one in side}) for side in (first, second)]
+        tasks = [", ".join(sorted({one.labels.task for one in side})) for side in (first, second)]
         raise UserError(f"the two runs have no knob in common: they are about {tasks[0]} and {tasks[1]}")
     return pl.DataFrame(rows, schema=COLUMNS).sort("subtask", "knob", "quantity")
 

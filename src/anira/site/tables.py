@@ -118,5 +118,5 @@ def page_text(page: Page, *, every: bool = False) -> str:
     unfolded = [one for i, one in enumerate(page.sections) if i == 0 or one.open or every]
     parts = [part for section in unfolded for part in section.parts]
     tables = [f"{part.title}\n{plain_table(part)}" for part in parts if isinstance(part, TablePart)]
-    blocks = ["\n".join([f"{page.title} {page.badge.words.capitalize()}.", *page.answer]), "\n".join(said), *tables]
+    blocks = ["\n".join([f"{page.title}\n{page.badge.words.capitalize()}.", *page.answer]), "\n".join(said), *tables]
     return "\n\n".join(filter(None, blocks))
