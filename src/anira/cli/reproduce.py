@@ -118,7 +118,7 @@ def _used(runs: Sequence["UsedRun"]) -> list[str]:
     groups: dict[tuple[Path, str], list[str]] = {}
     for run in runs:
         groups.setdefault((run.folder.parent, run.origin), []).append(run.folder.name)
-    return [f"{parent}: {', '.join(names)} ({origin})" for (parent, origin), names in groups.items()]
+    return [f"{parent}/{', '.join(names)} ({origin})" for (parent, origin), names in groups.items()]
 
 
 def _table(done: list[_Done]) -> str:
