@@ -13,7 +13,7 @@ from tests.training_support import Child, train_tiny
 
 from anira import serving
 from anira.cli import serve
-from anira.config import UserError
+from anira.config import UserError, how_to_install
 from anira.training.checkpoint import latest_checkpoint
 
 
@@ -78,7 +78,8 @@ def test_without_the_extra(anira, run, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else found(name))
     result = anira("serve", run)
-    assert (result.status, result.err) == (2, f"anira: {serve.EXTRA}\n")
+    said = f"anira: serving needs starlette and uvicorn: {how_to_install('serve')}\n"
+    assert (result.status, result.err) == (2, said)
 
 
 @pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])

@@ -13,7 +13,7 @@ from tests.training_support import TINY_MODEL, TINY_RUN, Child, assert_same_run,
 
 from anira.cli import main
 from anira.cli.sweep import Options, _plan
-from anira.config import save
+from anira.config import how_to_install, save
 from anira.sweeps.executors.slurm import SlurmExecutor
 from anira.sweeps.launch import make_job
 from anira.sweeps.plan import PlannedRun, planned_runs

@@ -47,8 +47,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     'numbers go from 0 to 2 here'
     """
     names = sorted(known)
-    numbers = [int(name) for name in names if name.isdecimal()]
-    if word.isdecimal() and numbers:
-        return f"numbers go from {min(numbers)} to {max(numbers)} here"
+    numbers = sorted(int(name) for name in names if name.isdecimal())
+    if word.isdecimal() and len(numbers) > 1 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"numbers go from {numbers[0]} to {numbers[-1]} here"
     close = difflib.get_close_matches(word, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"

@@ -98,7 +98,7 @@ def test_reproduce_writes_page_table_and_json(runs, tmp_path):
     page = (tmp_path / "gsm-symbolic.html").read_text()
     for head in ("The fair baseline", "Shared templates", "One model per line"):
         assert f"<dt>{head}" in page or f"<h2>{head}" in page
-    assert "Answer depth rises" in outcome.text.splitlines()[1]
+    assert "Answer depth rises" in outcome.text.splitlines()[2]
 
 
 def test_without_a_curve_the_page_says_what_is_missing(tmp_path):

@@ -192,8 +192,8 @@ def answers(path):
             r"lm_head.weight, \[2, 16\] of F32, must be \[11, 16\] of F32",
         ),
         (
-            lambda tensors: tensors.update({"lm_head.weight": tensors["lm_head.weight"].half()}),
-            "lm_head.weight, .* of F16, must be .* of F32",
+            lambda tensors: tensors.update({"lm_head.weight": tensors["lm_head.weight"].double()}),
+            "lm_head.weight, .* of F64, must be .* of F32",
         ),
     ],
 )

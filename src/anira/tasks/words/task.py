@@ -128,7 +128,7 @@ class Words(BlockTask):
         for word in words:
             if word not in map(str, self.letters):
                 known = nearest(word, list(map(str, self.letters)))
-                raise UserError(f"{word!r} is not a letter of a word over {self.group.name} here: {known}")
+                raise UserError(f"{word!r} is not a letter of a word over {self.group.name} ({known})")
         self.knob.check(len(words))
         return self._write(np.array([[int(word)] for word in words], dtype=np.int32), np.array([len(words)]))
 
