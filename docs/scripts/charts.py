@@ -43,12 +43,13 @@ _DEPTH, _ACCURACY = Column("depth", "mean depth of answers", "answer"), Column("
 
 def chart(name: str) -> str:
     """Return a chart as SVG to stand in a page."""
-    return f'<div class="chart">{svg(_CHARTS[name]())}</div>'
+    width = WIDTH - 110 * (name == "rational")  # its names stand to the left
+    return f'<div class="chart">{svg(_CHARTS[name](), width=width)}</div>'
 
 
-def svg(made: alt.TopLevelMixin, ink: str = "currentColor", height: int = 300) -> str:
+def svg(made: alt.TopLevelMixin, ink: str = "currentColor", height: int = 300, width: int = WIDTH) -> str:
     """Return a chart as SVG, its texts and lines in one colour."""
-    spec = themed(made) | {"width": WIDTH, "height": height}
+    spec = themed(made) | {"width": width, "height": height}
     config = spec["config"]
     for part in ("axis", "legend"):
         config[part] |= dict.fromkeys(_INK, ink) | ({"gridOpacity": 0.15} if part == "axis" else {})
