@@ -96,19 +96,8 @@ class Stages:
         rope = _joined([rope for *_, rope in parts])
         out = self._attended(self.backbone.core_layers(1), self.core, places, x, rope, slots)
         candidates = self.backbone.end_iteration(out).split([len(places) for places, *_ in parts])
-        self._look(waves, candidates)
         for wave, candidate in zip(waves, candidates, strict=True):
             wave.update(candidate)
-
-    def _look(self, waves: list[Wave], candidates: Sequence[Tensor]) -> None:
-        """Let the policy look at the new states of several waves at once."""
-        deciding = [(wave, own) for wave, own in zip(waves, candidates, strict=True) if wave.decides]
-        if len(deciding) < 2:
-            return
-        looked = self.policy.look(torch.cat([own for _, own in deciding]))
-        if looked is not None:
-            for (wave, _), one in zip(deciding, looked.split([len(own) for _, own in deciding]), strict=True):
-                wave.state.looked = one
 
     def read_out(self, z: Float[Tensor, "tokens dim"], places: Places, through: str) -> Float[Tensor, "tokens dim"]:
         """Return what the head reads, of states of tokens whose predecessors have been read out."""

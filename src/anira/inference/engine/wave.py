@@ -136,11 +136,6 @@ class Wave:
         return np.flatnonzero(self.run)
 
     @property
-    def decides(self) -> bool:
-        """Whether there is something to decide after the next iteration, about all its tokens."""
-        return not self.skips and self.depth + 1 < self.max_depth
-
-    @property
     def writes(self) -> bool:
         """Whether the next iteration leaves keys and values."""
         return self.backbone.freeze != "first" or self.depth == 0

@@ -226,14 +226,6 @@ class ComputePolicy(nn.Module, ABC):
         """Return the state after the iteration; online deciders decide here. `candidate` is the core's output."""
         return passthrough(h, candidate, route)
 
-    def look(self, candidate: Float[Tensor, "*tokens dim"]) -> Float[Tensor, "*tokens outputs"] | None:
-        """Return what `update` will compute of these states whatever the iteration; None: it computes nothing of them.
-
-        The engine asks once for tokens that are in different iterations, and puts each one's share into
-        `state.looked` before `update`: a matrix is read once instead of once per iteration.
-        """
-        return None
-
     def readout(self, h: Float[Tensor, "*tokens dim"], state: Any) -> Readout:
         """Return what the coda reads; by default the last state."""
         return Readout(h[None], torch.ones_like(h[None, ..., 0]))

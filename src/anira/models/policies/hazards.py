@@ -5,7 +5,7 @@ the losses over depths: in training everyone runs every iteration, and all state
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
@@ -39,8 +39,6 @@ class HazardState(State):
     rule: str
     level: float
     max_depth: int
-    looked: Float[Tensor, "*tokens 1"] | None = field(default=None, kw_only=True)
-    """What `HazardPolicy.look` said of the coming state, where it was asked beforehand."""
 
     @classmethod
     def start(cls, h0: Tensor, ctx: Context, noise: Tensor | None, *, probs: bool, **own: Any) -> Self:
@@ -182,17 +180,8 @@ class HazardPolicy(ComputePolicy):
     def update(self, depth: int, h: Tensor, candidate: Tensor, route: Route, state: Any) -> Tensor:
         """Merge, then decide from the new state who goes on; after the last iteration there is nothing to decide."""
         h = passthrough(h, candidate, route)
-        looked, state.looked = state.looked, None
-        if depth == state.max_depth:
-            state.decide(depth, h, None)
-        else:
-            state.decide(depth, h, (self.decider(h) if looked is None else looked)[..., 0])
+        state.decide(depth, h, self.decider(h)[..., 0] if depth < state.max_depth else None)
         return h
-
-    def look(self, candidate: Tensor) -> Tensor:
-        """Return the halting logits of states."""
-        logits: Tensor = self.decider(candidate)
-        return logits
 
     def readout(self, h: Tensor, state: Any) -> Readout:
         """Return the exit state; under the mode rule the most likely one, which may be an earlier one (virtual)."""
